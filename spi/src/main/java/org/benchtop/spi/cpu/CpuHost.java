@@ -1,0 +1,29 @@
+package org.benchtop.spi.cpu;
+
+/**
+ * What vCPUs call when guest code touches something that is not memory. Called on vCPU threads; never throws.
+ *
+ * <p>Sizes are 1, 2 or 4 for ports and 1, 2, 4 or 8 for memory; engines split other accesses.
+ */
+public interface CpuHost {
+    /** A port read. */
+    long pioRead(int vcpu, int port, int size);
+
+    /** A port write. */
+    void pioWrite(int vcpu, int port, int size, long value);
+
+    /** A read of an address without memory behind it. */
+    long mmioRead(int vcpu, long gpa, int size);
+
+    /** A write to an address without memory behind it. */
+    void mmioWrite(int vcpu, long gpa, int size, long value);
+
+    /** A hypercall that the engine passes on; the result goes to RAX. */
+    long hypercall(int vcpu, long number, long a0, long a1, long a2, long a3, long a4);
+
+    /** A read of an MSR that the engine does not know; empty injects #GP. */
+    java.util.OptionalLong readMsr(int vcpu, int msr);
+
+    /** A write of an MSR that the engine does not know; false injects #GP. */
+    boolean writeMsr(int vcpu, int msr, long value);
+}

@@ -1,0 +1,55 @@
+package org.benchtop.spi.cpu;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Optional;
+import org.benchtop.spi.bus.AddressSpace;
+import org.benchtop.spi.bus.IoEventMatch;
+import org.benchtop.spi.event.Doorbell;
+import org.benchtop.spi.irq.IrqChip;
+import org.benchtop.spi.memory.MemoryAccess;
+
+/** One VM of an engine. Control plane; any thread; closed after its vCPUs. */
+public interface CpuVm extends AutoCloseable {
+    /** What this VM brings along. */
+    CpuVmFeatures features();
+
+    /**
+     * Maps host memory into the guest; an existing slot of that number is replaced.
+     *
+     * @param slot a small number chosen by the caller
+     * @param gpa page-aligned
+     * @param memory page-aligned
+     */
+    void mapMemory(int slot, long gpa, MemorySegment memory, MemoryAccess access);
+
+    /** Unmaps a slot. */
+    void unmapMemory(int slot);
+
+    /** Creates a vCPU in its power-on state. */
+    Vcpu createVcpu(int index);
+
+    /** The engine's interrupt controllers, where {@link CpuVmFeatures#irqChip}. */
+    Optional<IrqChip> irqChip();
+
+    /**
+     * Lets the engine ring a doorbell for matching writes without an exit; empty when it cannot.
+     *
+     * @throws org.benchtop.spi.BenchtopException if the same event exists already
+     */
+    Optional<AutoCloseable> addIoEvent(AddressSpace space, long address, IoEventMatch match, Doorbell doorbell);
+
+    /** Starts or stops logging of pages written by vCPUs. */
+    void logDirty(boolean enabled);
+
+    /** Adds the pages of a slot written since the last call to {@code bitmap} (bit = 4 KiB page) and forgets them. */
+    void collectDirty(int slot, long[] bitmap);
+
+    /** A device has written RAM in place: engines that cache decoded code drop what they have of it. Hot; any thread. */
+    void written(long gpa, long lengthBytes);
+
+    /** Guest time stops and continues with the vCPUs; called when none is running. */
+    default void paused(boolean paused) {}
+
+    @Override
+    void close();
+}

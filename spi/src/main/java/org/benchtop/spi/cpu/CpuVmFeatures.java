@@ -1,0 +1,11 @@
+package org.benchtop.spi.cpu;
+
+/**
+ * What a VM brings along.
+ *
+ * @param irqChip whether LAPIC, IOAPIC and PIC are in the engine; otherwise the platform emulates them
+ * @param pit whether the 8254 is in the engine
+ * @param ioEvents whether {@link CpuVm#addIoEvent} works
+ * @param readOnlyMemory whether {@link org.benchtop.spi.memory.MemoryAccess#READ_ONLY} mappings work
+ */
+public record CpuVmFeatures(boolean irqChip, boolean pit, boolean ioEvents, boolean readOnlyMemory) {}

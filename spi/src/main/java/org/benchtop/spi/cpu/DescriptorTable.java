@@ -1,0 +1,4 @@
+package org.benchtop.spi.cpu;
+
+/** GDTR or IDTR. */
+public record DescriptorTable(long base, int limit) {}

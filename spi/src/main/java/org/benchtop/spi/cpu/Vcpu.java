@@ -1,0 +1,76 @@
+package org.benchtop.spi.cpu;
+
+import java.util.OptionalLong;
+import org.benchtop.spi.state.SavedState;
+
+/**
+ * One virtual CPU. {@link #run} and the register methods are called on its own thread, or on any thread while {@link
+ * #run} is known not to be running; {@link #kick} anywhere.
+ */
+public interface Vcpu extends AutoCloseable {
+    /** The number of this vCPU, from 0; also its APIC ID. */
+    int index();
+
+    /** Executes guest code until something happens that the engine does not handle by itself. */
+    VcpuExit run();
+
+    /** Makes a running or the next {@link #run} return {@link VcpuExit.Kicked} soon. */
+    void kick();
+
+    /** Back to the power-on state (vCPU 0) or to waiting for INIT/SIPI (others, with an interrupt controller). */
+    void reset();
+
+    /** General registers. */
+    Registers registers();
+
+    /** Sets general registers. */
+    void registers(Registers registers);
+
+    /** Segments, control registers and tables. */
+    SpecialRegisters specialRegisters();
+
+    /** Sets segments, control registers and tables. */
+    void specialRegisters(SpecialRegisters registers);
+
+    /** An MSR; empty if the vCPU has none of that number. */
+    OptionalLong msr(int index);
+
+    /** Sets an MSR; false if refused. */
+    boolean msr(int index, long value);
+
+    /** Walks the guest's page tables as a supervisor read would; empty if unmapped. Has no side effect. */
+    OptionalLong translate(long virtualAddress);
+
+    /** Makes {@link #run} return {@link VcpuExit.Debug} after each instruction. */
+    void singleStep(boolean enabled);
+
+    /** Sets the instruction breakpoints (virtual addresses); engines without software breakpoints allow 4. */
+    void breakpoints(long[] virtualAddresses);
+
+    /** Queues a non-maskable interrupt. Any thread. */
+    void injectNmi();
+
+    /** Connects an emulated local APIC; for VMs without {@link CpuVmFeatures#irqChip}. Before the first run. */
+    void connect(LocalApic apic);
+
+    /** An emulated local APIC has a new interrupt: look again. Any thread. */
+    void interruptChanged();
+
+    /** An emulated local APIC received INIT. Any thread. */
+    void init();
+
+    /** An emulated local APIC received a start-up IPI. Any thread. */
+    void startup(int vector);
+
+    /** How often this vCPU left guest mode, by reason. Any thread. */
+    ExitCounts exits();
+
+    /** Everything the guest can observe of this vCPU. */
+    SavedState saveState();
+
+    /** Sets what {@link #saveState} gave. */
+    void restoreState(SavedState state);
+
+    @Override
+    void close();
+}

@@ -1,0 +1,5 @@
+/** Event loops, doorbells and timers. */
+@NullMarked
+package org.benchtop.spi.event;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,5 @@
+/** Saved state of devices. */
+@NullMarked
+package org.benchtop.spi.state;
+
+import org.jspecify.annotations.NullMarked;

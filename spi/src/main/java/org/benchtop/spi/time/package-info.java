@@ -1,0 +1,5 @@
+/** Clocks. */
+@NullMarked
+package org.benchtop.spi.time;
+
+import org.jspecify.annotations.NullMarked;
