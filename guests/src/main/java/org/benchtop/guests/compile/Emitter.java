@@ -383,23 +383,21 @@ final class Emitter {
             }
             case RDMSR -> {
                 moveTo(RCX, insn.args[0], false);
-                asm.emit(0xcd, Monitor.GATE_READ_MSR);
+                monitorCall(Monitor.CALL_READ_MSR);
                 joinHalves(insn);
             }
             case WRMSR -> {
                 moveTo(RCX, insn.args[0], false);
-                moveTo(RAX, insn.args[1], true);
-                asm.mov(true, RDX, RAX);
-                asm.shiftImmediate(Assembler.SHR, true, RDX, 32);
-                asm.emit(0xcd, Monitor.GATE_WRITE_MSR);
+                moveTo(RDX, insn.args[1], true);
+                monitorCall(Monitor.CALL_WRITE_MSR);
             }
             case WAIT -> {
                 place(insn.args, 0, RDI, RSI);
-                asm.emit(0xcd, Monitor.GATE_WAIT);
+                monitorCall(Monitor.CALL_WAIT);
             }
-            case PARK -> asm.emit(0xcd, Monitor.GATE_PARK);
-            case STI -> asm.emit8(0xfb);
-            case CLI -> asm.emit8(0xfa);
+            case PARK -> monitorCall(Monitor.CALL_PARK);
+            case STI -> monitorCall(Monitor.CALL_INTERRUPTS_ON);
+            case CLI -> monitorCall(Monitor.CALL_INTERRUPTS_OFF);
             case CAS -> {
                 moveTo(RAX, insn.args[1], insn.wide);
                 int value = use(insn.args[2], insn.wide, RCX);
@@ -440,6 +438,11 @@ final class Emitter {
                 finish(insn, target);
             }
         }
+    }
+
+    private void monitorCall(int function) {
+        asm.movImmediate(RAX, function);
+        asm.emit(0x0f, 0x0b);
     }
 
     private void epilogue() {

@@ -15,12 +15,18 @@ import org.benchtop.guests.GuestLayout;
  * start_info), the Linux 64-bit protocol (RSI = boot_params), and INIT/SIPI at {@link GuestLayout#SMP_TRAMPOLINE}.
  */
 final class Monitor {
-    /** {@code int} vectors of the calls from ring 3. */
-    static final int GATE_WAIT = 0x80;
+    /**
+     * Calls from ring 3 are an invalid instruction (UD2) with one of these in EAX.
+     *
+     * <p>An exception reaches ring 0 on every KVM; a software interrupt does not where ring 0 is emulated.
+     */
+    static final int CALL_WAIT = 0x4254_0000;
 
-    static final int GATE_READ_MSR = 0x81;
-    static final int GATE_WRITE_MSR = 0x82;
-    static final int GATE_PARK = 0x83;
+    static final int CALL_READ_MSR = CALL_WAIT + 1;
+    static final int CALL_WRITE_MSR = CALL_WAIT + 2;
+    static final int CALL_PARK = CALL_WAIT + 3;
+    static final int CALL_INTERRUPTS_ON = CALL_WAIT + 4;
+    static final int CALL_INTERRUPTS_OFF = CALL_WAIT + 5;
 
     /** Symbols the monitor refers to: the runtime's ring-3 entries and the stack for exception reports. */
     static final String START = "start";
@@ -38,11 +44,12 @@ final class Monitor {
     private static final int PAGE_TABLES = 0x6000;
     private static final int IDT = 0x8000;
     private static final int GDT = 0x9000;
-    private static final int TASK_STATES = 0x9400;
-    private static final int CODE = 0xa000;
+    private static final int TASK_STATES = 0xa000;
+    private static final int IO_BITMAP = 0xa800;
+    private static final int IO_BITMAP_SIZE = 8192;
+    private static final int CODE = 0xd000;
 
     private static final int TASK_STATE_STRIDE = 128;
-    private static final int TASK_STATE_LIMIT = 103;
     private static final int FIRST_TASK_SELECTOR = 0x30;
     private static final int CODE32 = 0x08;
     private static final int DATA = 0x10;
@@ -55,6 +62,7 @@ final class Monitor {
 
     private static final long TABLE = 0x27;
     private static final long LARGE_PAGE = 0xe7;
+    private static final int INVALID_INSTRUCTION = 6;
     private static final int STUB_SIZE = 24;
     private static final int LOCAL_APIC_EOI = 0xfee000b0;
 
@@ -84,7 +92,6 @@ final class Monitor {
         int pvh = protectedModeEntry();
         int entry64 = longModeEntry();
         trampoline();
-        gates();
         exceptions(parkLabel);
         interrupts();
         byte[] code = asm.finish();
@@ -209,25 +216,51 @@ final class Monitor {
         symbols.put(TRAMPOLINE_END, address(asm.position()));
     }
 
-    private void gates() {
-        handlers[GATE_WAIT] = asm.position();
+    /** The invalid-instruction exception: a call from ring 3, most likely; RDI and RSI are arguments of a wait. */
+    private void calls(int parkLabel) {
+        int exception = asm.newLabel();
+        int others = asm.newLabel();
         int done = asm.newLabel();
+        asm.aluImmediate(Assembler.SUB, false, Assembler.RAX, CALL_WAIT);
+        asm.aluImmediate(Assembler.CMP, false, Assembler.RAX, CALL_INTERRUPTS_OFF - CALL_WAIT);
+        asm.jcc(7, exception);
+        asm.aluImmediate(Assembler.ADD, true, Assembler.Mem.at(Assembler.RSP, 0), 2); // past the UD2
+        asm.test(false, Assembler.RAX, Assembler.RAX);
+        asm.jcc(5, others);
         asm.aluStore(Assembler.CMP, true, Assembler.Mem.at(Assembler.RDI, 0), Assembler.RSI);
         asm.jcc(5, done);
         asm.emit(0xfb, 0xf4); // sti; hlt: an interrupt cannot come between them
         asm.bind(done);
+        asm.emit(0x48, 0xcf); // iretq
+        asm.bind(others);
+        callCase(CALL_READ_MSR, 0x0f, 0x32);
+        // The value comes in RDX: mov eax, edx; shr rdx, 32; wrmsr
+        callCase(CALL_WRITE_MSR, 0x89, 0xd0, 0x48, 0xc1, 0xea, 0x20, 0x0f, 0x30);
+        // The interrupt flag of ring 3 changes in the saved RFLAGS, because IOPL may not survive an IRET.
+        callCase(CALL_INTERRUPTS_ON, 0x81, 0x4c, 0x24, 0x10, 0x00, 0x02, 0x00, 0x00);
+        callCase(CALL_INTERRUPTS_OFF, 0x81, 0x64, 0x24, 0x10, 0xff, 0xfd, 0xff, 0xff);
+        asm.jmp(parkLabel);
+        asm.bind(exception);
+        asm.aluImmediate(Assembler.ADD, false, Assembler.RAX, CALL_WAIT);
+        asm.emit(0x6a, 0, 0x6a, INVALID_INSTRUCTION);
+    }
+
+    private void callCase(int call, int... code) {
+        int next = asm.newLabel();
+        asm.aluImmediate(Assembler.CMP, false, Assembler.RAX, call - CALL_WAIT);
+        asm.jcc(5, next);
+        asm.emit(code);
         asm.emit(0x48, 0xcf);
-        handlers[GATE_READ_MSR] = asm.position();
-        asm.emit(0x0f, 0x32, 0x48, 0xcf);
-        handlers[GATE_WRITE_MSR] = asm.position();
-        asm.emit(0x0f, 0x30, 0x48, 0xcf);
-        handlers[GATE_PARK] = park;
+        asm.bind(next);
     }
 
     /** Saves all registers and reports from ring 3, in the runtime's trap method, on a stack of its own. */
     private void exceptions(int parkLabel) {
         final int common = asm.newLabel();
         for (int vector = 0; vector < 32; vector++) {
+            if (vector == INVALID_INSTRUCTION) {
+                continue;
+            }
             handlers[vector] = asm.position();
             if (!pushesErrorCode(vector)) {
                 asm.emit(0x6a, 0);
@@ -235,6 +268,8 @@ final class Monitor {
             asm.emit(0x6a, vector);
             asm.jmp(common);
         }
+        handlers[INVALID_INSTRUCTION] = asm.position();
+        calls(parkLabel);
         asm.bind(common);
         for (int register = 0; register < 16; register++) {
             if (register != Assembler.RSP) {
@@ -279,9 +314,6 @@ final class Monitor {
 
     private void interrupts() {
         for (int vector = 32; vector < 255; vector++) {
-            if (handlers[vector] != 0) {
-                continue;
-            }
             asm.align(STUB_SIZE, 0xcc);
             handlers[vector] = asm.position();
             asm.emit(0xf0, 0x48, 0xff, 0x04, 0x25); // lock inc qword [counter]
@@ -330,10 +362,9 @@ final class Monitor {
     private void interruptTable(ByteBuffer image) {
         for (int vector = 0; vector < 256; vector++) {
             long target = address(handlers[vector]);
-            boolean gate = vector >= GATE_WAIT && vector <= GATE_PARK;
             image.putShort(IDT + 16 * vector, (short) target);
             image.putShort(IDT + 16 * vector + 2, (short) CODE64);
-            image.putShort(IDT + 16 * vector + 4, (short) (gate ? 0xee00 : 0x8e00));
+            image.putShort(IDT + 16 * vector + 4, (short) 0x8e00);
             image.putShort(IDT + 16 * vector + 6, (short) (target >> 16));
         }
     }
@@ -349,14 +380,16 @@ final class Monitor {
         image.putLong(GDT + (USER_DATA & ~7), 0x00cf_f300_0000_ffffL);
         image.putLong(GDT + (USER_CODE & ~7), 0x00af_fb00_0000_ffffL);
         for (int cpu = 0; cpu < GuestLayout.MAX_CPUS; cpu++) {
-            long state = table(TASK_STATES + TASK_STATE_STRIDE * cpu);
+            int offset = TASK_STATES + TASK_STATE_STRIDE * cpu;
+            long state = table(offset);
+            int bitmap = IO_BITMAP - offset;
             image.putLong(
                     GDT + FIRST_TASK_SELECTOR + 16 * cpu,
-                    TASK_STATE_LIMIT | (state & 0xff_ffff) << 16 | 0x89L << 40 | (state >> 24 & 0xff) << 56);
-            int offset = TASK_STATES + TASK_STATE_STRIDE * cpu;
+                    bitmap + IO_BITMAP_SIZE | (state & 0xff_ffff) << 16 | 0x89L << 40 | (state >> 24 & 0xff) << 56);
             image.putLong(offset + 4, GuestLayout.STACKS + (cpu + 1) * GuestLayout.STACK_SLOT_SIZE);
-            image.putShort(offset + 102, (short) (TASK_STATE_LIMIT + 1));
+            image.putShort(offset + 102, (short) bitmap);
         }
+        image.put(IO_BITMAP + IO_BITMAP_SIZE, (byte) 0xff);
         image.putShort(GDT + 0x3d0, (short) gdtLimit());
         image.putLong(GDT + 0x3d2, table(GDT));
         image.putShort(GDT + 0x3e0, (short) 0xfff);

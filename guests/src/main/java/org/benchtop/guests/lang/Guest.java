@@ -9,8 +9,8 @@ package org.benchtop.guests.lang;
  * happens once, in program order, with exactly the width its name says. On the JVM every method throws
  * {@link UnsupportedOperationException}.
  *
- * <p>Programs run in ring 3 with I/O privilege; the few methods that need ring 0 (MSRs, halt) enter the monitor by a
- * software interrupt.
+ * <p>Programs run in ring 3 with I/O privilege; the few methods that need ring 0 (MSRs, halt, the interrupt
+ * flag) enter the monitor by an invalid instruction.
  */
 public final class Guest {
     private Guest() {}
