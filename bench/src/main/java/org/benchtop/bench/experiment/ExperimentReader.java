@@ -18,7 +18,6 @@ import java.util.regex.Pattern;
 import org.benchtop.bench.measure.Job;
 import org.benchtop.bench.measure.Metric;
 import org.benchtop.engine.config.ConfigDocument;
-import org.benchtop.engine.config.ConfigProblem;
 import org.benchtop.engine.config.ConfigValue;
 import org.benchtop.engine.config.SourcePosition;
 import org.benchtop.engine.config.Suggestions;
@@ -237,10 +236,7 @@ public final class ExperimentReader {
             settings.addWord("job.warmup=" + QUICK_WARMUP, List.of());
             return;
         }
-        sets.get().mapping().members().forEach((text, member) -> settings.add(
-                ConfigPath.parse(text)
-                        .orElseThrow(() -> sets.get().keyError(text, "\"" + text + "\" is not a path")),
-                member.value()));
+        sets.get().mapping().members().forEach((path, member) -> settings.add(path, member.value()));
     }
 
     private List<Metric> columns() {
@@ -344,32 +340,31 @@ public final class ExperimentReader {
         private static final List<String> PLAIN = List.of("guests", "repeats", "seed", "warmup-runs");
         private static final String JOB = "job.";
 
-        private final Map<ConfigPath, ConfigValue> all = new LinkedHashMap<>();
+        private final Map<String, ConfigValue> all = new LinkedHashMap<>();
         private final Map<String, ConfigValue> plain = new LinkedHashMap<>();
         private final Map<String, ConfigValue> jobParameters = new LinkedHashMap<>();
-        private final Map<ConfigPath, ConfigValue> machine = new LinkedHashMap<>();
+        private final Map<String, ConfigValue> machine = new LinkedHashMap<>();
 
         /** Takes a {@code path=value} word of the command line. */
         void addWord(String word, List<Axis> axes) {
             int equals = word.indexOf('=');
-            String text = equals < 0 ? word : word.substring(0, equals);
-            Optional<ConfigPath> path = ConfigPath.parse(text);
-            if (equals < 0 || path.isEmpty()) {
+            String path = equals < 0 ? word : word.substring(0, equals).strip();
+            if (equals <= 0) {
                 throw BenchtopException.config("--set: \"" + word + "\" is not path=value, such as job.bs=16k");
             }
-            Matrix.find(axes, text).filter(axis -> axis.path().equals(text)).ifPresent(axis -> {
-                throw BenchtopException.config("--set " + text + ": it is an axis of the matrix; choose some of its "
+            Matrix.find(axes, path).filter(axis -> axis.path().equals(path)).ifPresent(axis -> {
+                throw BenchtopException.config("--set " + path + ": it is an axis of the matrix; choose some of its "
                         + "values with --filter " + axis.label() + "=…");
             });
-            add(path.get(), ConfigDocument.readValue(word.substring(equals + 1), "--set", text));
+            add(path, ConfigDocument.readValue(word.substring(equals + 1), path));
         }
 
-        void add(ConfigPath path, ConfigValue value) {
+        void add(String path, ConfigValue value) {
             all.put(path, value);
-            if (PLAIN.contains(path.text())) {
-                plain.put(path.text(), value);
-            } else if (path.text().startsWith(JOB)) {
-                jobParameters.put(path.text().substring(JOB.length()), value);
+            if (PLAIN.contains(path)) {
+                plain.put(path, value);
+            } else if (path.startsWith(JOB)) {
+                jobParameters.put(path.substring(JOB.length()), value);
             } else {
                 machine.put(path, value);
             }
@@ -377,15 +372,8 @@ public final class ExperimentReader {
 
         ConfigValue.Mapping applyTo(ConfigValue.Mapping vm) {
             ConfigValue.Mapping changed = vm;
-            for (Map.Entry<ConfigPath, ConfigValue> setting : machine.entrySet()) {
-                try {
-                    changed = setting.getKey().set(changed, setting.getValue());
-                } catch (ConfigPath.MismatchException e) {
-                    ConfigValue value = setting.getValue();
-                    throw new ConfigProblem(
-                                    value.position(), setting.getKey().text(), String.valueOf(e.getMessage()))
-                            .exception();
-                }
+            for (Map.Entry<String, ConfigValue> setting : machine.entrySet()) {
+                changed = ConfigDocument.set(changed, setting.getKey(), setting.getValue());
             }
             return changed;
         }

@@ -8,6 +8,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.benchtop.engine.config.ConfigValue;
 import org.benchtop.engine.config.Suggestions;
 
@@ -18,6 +20,8 @@ final class Matrix {
 
     /** The greatest number of values of an axis. */
     private static final int MAX_VALUES = 200;
+
+    private static final Pattern LAST_NAME = Pattern.compile("([A-Za-z0-9_-]+)(?:\\[[^\\]]*])*$");
 
     /**
      * One value of an axis.
@@ -33,7 +37,7 @@ final class Matrix {
      * @param path the place
      * @param value what is put there
      */
-    record Setting(ConfigPath path, ConfigValue value) {}
+    record Setting(String path, ConfigValue value) {}
 
     /**
      * A cell.
@@ -71,9 +75,8 @@ final class Matrix {
             }
             List<Setting> settings = new ArrayList<>();
             section.find("set").ifPresent(set -> {
-                Section paths = Section.of(set);
-                paths.mapping().members().forEach((path, member) ->
-                        settings.add(new Setting(path(paths, path), member.value())));
+                Section.of(set).mapping().members().forEach((path, member) ->
+                        settings.add(new Setting(path, member.value())));
             });
             cases.add(new Value(name, settings));
         }
@@ -83,13 +86,11 @@ final class Matrix {
     private void readAxes(ConfigValue value) {
         Section matrix = Section.of(value);
         Map<String, Integer> shortNames = new HashMap<>();
-        matrix.mapping().members().keySet().forEach(path -> shortNames.merge(
-                path(matrix, path).lastName(), 1, Integer::sum));
-        matrix.mapping().members().forEach((text, member) -> {
-            ConfigPath path = path(matrix, text);
-            String shortName = path.lastName();
+        matrix.mapping().members().keySet().forEach(path -> shortNames.merge(lastName(path), 1, Integer::sum));
+        matrix.mapping().members().forEach((path, member) -> {
+            String shortName = lastName(path);
             boolean unique = shortNames.getOrDefault(shortName, 0) == 1 && !shortName.equals(Axis.CASE);
-            String label = unique ? shortName : text;
+            String label = unique ? shortName : path;
             List<Value> choices = new ArrayList<>();
             Set<String> labels = new HashSet<>();
             for (ConfigValue item : Section.list(member.value())) {
@@ -101,7 +102,7 @@ final class Matrix {
             }
             add(
                     member.value(),
-                    new Axis(text, label, choices.stream().map(Value::label).toList()),
+                    new Axis(path, label, choices.stream().map(Value::label).toList()),
                     choices);
         });
     }
@@ -117,13 +118,13 @@ final class Matrix {
         values.add(choices);
     }
 
-    private static ConfigPath path(Section section, String text) {
-        return ConfigPath.parse(text)
-                .orElseThrow(() -> section.keyError(
-                        text, "\"" + text + "\" is not a path such as cpus, devices[0].ioeventfd or job.bs"));
+    /** The last name of a path: {@code ioeventfd} of {@code devices[0].ioeventfd}. */
+    private static String lastName(String path) {
+        Matcher matcher = LAST_NAME.matcher(path);
+        return matcher.find() ? matcher.group(1) : path;
     }
 
-    private static Value choice(ConfigPath path, ConfigValue item) {
+    private static Value choice(String path, ConfigValue item) {
         if (item instanceof ConfigValue.Mapping mapping) {
             Section section = new Section(mapping).allow("a labelled value", List.of("label", "value"));
             return new Value(
@@ -240,7 +241,7 @@ final class Matrix {
         if (named.path().equals(Axis.CASE)) {
             return value(axis, written);
         }
-        return choice(ConfigPath.parse(named.path()).orElseThrow(), written);
+        return choice(named.path(), written);
     }
 
     private int axis(Section section, String name) {

@@ -24,6 +24,7 @@ import org.benchtop.bench.run.RunRecord;
 import org.benchtop.bench.run.Session;
 import org.benchtop.bench.statistics.Interval;
 import org.benchtop.bench.statistics.Verdict;
+import org.benchtop.engine.config.ConfigDocument;
 import org.benchtop.engine.config.Units;
 
 /** The report as one page that needs nothing else: no script, no network, charts inside, well-formed XML. */
@@ -504,7 +505,7 @@ public final class HtmlReport {
             page.element("h3", "Machine and job" + (experiment.axes().isEmpty() ? "" : " of the first case"));
             page.element(
                     "pre",
-                    YamlText.of(first.spec().vm()) + "\n# " + first.spec().guests()
+                    ConfigDocument.write(first.spec().vm()) + "\n# " + first.spec().guests()
                             + (first.spec().guests() == 1 ? " machine" : " machines at once") + ", each running\n# "
                             + first.spec().job());
         });

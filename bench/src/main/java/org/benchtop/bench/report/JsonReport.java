@@ -16,6 +16,7 @@ import org.benchtop.bench.statistics.Comparison;
 import org.benchtop.bench.statistics.Interval;
 import org.benchtop.bench.statistics.Sample;
 import org.benchtop.bench.statistics.Verdict;
+import org.benchtop.engine.config.ConfigDocument;
 
 /** The report for programs: the same content as the HTML page, figures in full precision. */
 public final class JsonReport {
@@ -65,7 +66,7 @@ public final class JsonReport {
         node.set("labels", JSON.valueToTree(summary.spec().labels()));
         node.put("job", summary.spec().job().toString());
         node.put("guests", summary.spec().guests());
-        node.put("vm", YamlText.of(summary.spec().vm()));
+        node.put("vm", ConfigDocument.write(summary.spec().vm()));
         node.put("disturbed", summary.disturbed());
         ObjectNode figures = node.putObject("figures");
         for (Metric metric : Metric.values()) {
