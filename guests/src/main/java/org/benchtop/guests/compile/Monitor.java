@@ -158,9 +158,10 @@ final class Monitor {
         asm.emit(0x89, 0x1d); // mov [START_INFO], ebx
         asm.emit32((int) GuestLayout.START_INFO);
         asm.emit(MASK_LEGACY_PICS);
-        protectedMode = asm.position();
         asm.emit(0x0f, 0x01, 0x15); // lgdt
         asm.emit32(table(GDT + 0x3d0));
+        // Secondary CPUs come here with the same table, on segments with 64 KiB limits.
+        protectedMode = asm.position();
         asm.emit8(0xb8);
         asm.emit32(DATA);
         asm.emit(0x8e, 0xd8, 0x8e, 0xc0, 0x8e, 0xd0); // ds, es, ss
