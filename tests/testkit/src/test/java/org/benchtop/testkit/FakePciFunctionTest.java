@@ -267,7 +267,7 @@ final class FakePciFunctionTest {
         BenchtopException error =
                 assertThrows(BenchtopException.class, () -> context.pci().add(same));
 
-        assertTrue(error.getMessage().contains("00:03.0"), error.getMessage());
+        assertTrue(error.toString().contains("00:03.0"), error.toString());
     }
 
     @Test
