@@ -1,7 +1,6 @@
 package org.benchtop.engine;
 
 import java.time.Instant;
-
 import org.benchtop.spi.time.Clock;
 
 /** Guest time: runs while the machine runs. Thread-safe. */

@@ -3,7 +3,6 @@ package org.benchtop.engine;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
-
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
 
@@ -18,7 +17,8 @@ final class ServiceRegistry {
         Offer other = offers.putIfAbsent(type, offer);
         if (other != null) {
             throw BenchtopException.of(
-                    ErrorKind.CONFIG, type.getSimpleName() + " of " + owner + " is provided by " + other.owner
+                    ErrorKind.CONFIG,
+                    type.getSimpleName() + " of " + owner + " is provided by " + other.owner
                             + " already: only one device of this kind is allowed");
         }
         return () -> withdraw(type, offer);

@@ -74,8 +74,7 @@ public final class PciBusCore {
     }
 
     /** Puts a function of the device {@code owner} on the bus. */
-    public synchronized PciFunctionCore add(
-            String owner, Counter exits, Counter interrupts, PciFunctionSpec spec) {
+    public synchronized PciFunctionCore add(String owner, Counter exits, Counter interrupts, PciFunctionSpec spec) {
         PciAddress address = spec.address().orElseGet(() -> freeSlot(owner));
         PciFunctionCore taken = functions.get(address.devfn());
         if (taken != null) {
@@ -206,8 +205,7 @@ public final class PciBusCore {
     }
 
     /** The bus as one device sees it: functions that it adds belong to it. */
-    public PciBus viewOf(
-            String owner, Counter exits, Counter interrupts, Consumer<AutoCloseable> resources) {
+    public PciBus viewOf(String owner, Counter exits, Counter interrupts, Consumer<AutoCloseable> resources) {
         return new PciBus() {
             @Override
             public PciFunction add(PciFunctionSpec spec) {

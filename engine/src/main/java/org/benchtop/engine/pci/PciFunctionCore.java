@@ -42,12 +42,7 @@ public final class PciFunctionCore implements PciFunction {
     private boolean closed;
 
     PciFunctionCore(
-            PciBusCore bus,
-            String owner,
-            Counter exits,
-            Counter interrupts,
-            PciAddress address,
-            PciFunctionSpec spec) {
+            PciBusCore bus, String owner, Counter exits, Counter interrupts, PciAddress address, PciFunctionSpec spec) {
         this.bus = bus;
         this.owner = owner;
         this.address = address;

@@ -1,7 +1,9 @@
 package org.benchtop.testkit;
 
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.block.BlockBackend;
@@ -175,6 +177,14 @@ public final class FakeDeviceContext implements DeviceContext {
             return;
         }
         shared.mmio.write(address, size, value);
+    }
+
+    /** The default loop and all iothreads. */
+    public List<FakeEventLoop> loops() {
+        List<FakeEventLoop> all = new ArrayList<>();
+        all.add(shared.mainLoop);
+        all.addAll(shared.iothreads.values());
+        return all;
     }
 
     /** Lets all loops run until nothing is pending on any. */

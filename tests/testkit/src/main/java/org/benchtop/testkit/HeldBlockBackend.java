@@ -28,6 +28,7 @@ public final class HeldBlockBackend implements BlockBackend {
     private boolean closed;
     private long flushes;
     private long submitted;
+    private Runnable onSubmit = () -> {};
 
     /** One waiting request. */
     public final class Held {
@@ -89,6 +90,12 @@ public final class HeldBlockBackend implements BlockBackend {
     /** Holds requests again. */
     public HeldBlockBackend manual() {
         automatic = false;
+        return this;
+    }
+
+    /** Runs something inside each submit: a device must not hold its lock there. */
+    public HeldBlockBackend onSubmit(Runnable hook) {
+        onSubmit = hook;
         return this;
     }
 
@@ -229,6 +236,7 @@ public final class HeldBlockBackend implements BlockBackend {
                 }
                 submitted++;
             }
+            onSubmit.run();
             BlockStatus status = check(request);
             if (status != BlockStatus.OK || automatic) {
                 if (status == BlockStatus.OK) {
