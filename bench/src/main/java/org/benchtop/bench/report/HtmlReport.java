@@ -321,9 +321,11 @@ public final class HtmlReport {
                 distributions.add(new Charts.Distribution(label(summary, Set.of()), summary.clat()));
             }
         }
-        for (int from = 0; from < distributions.size(); from += MOST_DISTRIBUTIONS) {
-            List<Charts.Distribution> some = distributions.subList(
-                    from, Math.min(distributions.size(), from + MOST_DISTRIBUTIONS));
+        int charts = (distributions.size() + MOST_DISTRIBUTIONS - 1) / MOST_DISTRIBUTIONS;
+        int each = charts == 0 ? 1 : (distributions.size() + charts - 1) / charts;
+        for (int from = 0; from < distributions.size(); from += each) {
+            List<Charts.Distribution> some =
+                    distributions.subList(from, Math.min(distributions.size(), from + each));
             figure(
                     from == 0 ? "Completion latency" : "Completion latency, continued",
                     Charts.distributions("Distribution of completion latency", some),
