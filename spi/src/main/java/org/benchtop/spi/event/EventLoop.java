@@ -24,6 +24,17 @@ public interface EventLoop {
      */
     void call(Runnable task);
 
+    /**
+     * Runs a task on the calling thread as if it were the loop's, if the loop is idle and lends its turn; the caller is
+     * {@link #inLoop in the loop} meanwhile. For work that a vCPU exit asks for, where waking the loop's thread would
+     * cost more than the work. Never waits; allocates nothing.
+     *
+     * @return whether the task has run; a loop that never lends its turn always says no
+     */
+    default boolean tryRun(Runnable task) {
+        return false;
+    }
+
     /** A doorbell whose handler runs on this loop. */
     Doorbell doorbell(String name, Runnable onRing);
 

@@ -1,0 +1,9 @@
+package org.benchtop.engine.linux;
+
+import java.lang.foreign.MemorySegment;
+
+/** How a loop waits for its epoll set. */
+interface LoopWaiter {
+    /** Waits for ever ({@code block}) or not at all; returns the number of events stored, or a negative errno. */
+    int await(MemorySegment events, int maxEvents, boolean block);
+}
