@@ -187,7 +187,7 @@ public final class Piix4Pm implements Device, PowerButton {
     }
 
     private long now() {
-        return attached.map(a -> a.clock.nanoTime()).orElse(0L);
+        return attached.isPresent() ? attached.get().clock.nanoTime() : 0;
     }
 
     private void timerExpired() {

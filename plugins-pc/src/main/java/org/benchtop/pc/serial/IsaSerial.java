@@ -165,7 +165,7 @@ public final class IsaSerial implements Device {
     }
 
     private long now() {
-        return clock.map(Clock::nanoTime).orElse(0L);
+        return clock.isPresent() ? clock.get().nanoTime() : 0;
     }
 
     private void timerExpired() {
