@@ -66,7 +66,15 @@ public final class I8042 implements Device {
         context.services()
                 .find(AcpiNamespace.class)
                 .ifPresent(acpi -> acpi.add(
-                        new IsaDescription("KBD0", "PNP0303", 0, DATA_PORT, 1, KEYBOARD_IRQ)));
+                        new IsaDescription(
+                                "KBD0",
+                                "PNP0303",
+                                0,
+                                List.of(
+                                        new IsaDescription.Ports(DATA_PORT, 1),
+                                        new IsaDescription.Ports(
+                                                DATA_PORT + I8042Register.STATUS_COMMAND.offset(), 1)),
+                                KEYBOARD_IRQ)));
     }
 
     private final class Port implements PioDevice {

@@ -94,7 +94,11 @@ public final class IsaSerial implements Device {
 
     private IsaDescription description() {
         return new IsaDescription(
-                "COM" + options.index(), "PNP0501", options.index(), options.port(), 8, options.interrupt());
+                "COM" + options.index(),
+                "PNP0501",
+                options.index(),
+                List.of(new IsaDescription.Ports(options.port(), 8)),
+                options.interrupt());
     }
 
     private int modemInputs() {
