@@ -2,6 +2,7 @@ package org.benchtop.guests.compile;
 
 import java.lang.classfile.Attributes;
 import java.lang.classfile.MethodModel;
+import java.lang.constant.MethodTypeDesc;
 import java.lang.reflect.AccessFlag;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -41,6 +42,7 @@ final class Program {
     private final Map<String, String> places = new HashMap<>();
     private final Map<String, String> aliases = new LinkedHashMap<>();
     private final Map<String, Translator.Value> constantFields = new HashMap<>();
+    private final Map<String, MethodTypeDesc> methodTypes = new HashMap<>();
     private final Set<ClassUnit> started = new LinkedHashSet<>();
     private ClassUnit compiling;
 
@@ -169,6 +171,11 @@ final class Program {
             queue.add(new Pending(unit, model, symbol));
             return symbol;
         });
+    }
+
+    /** A parsed method descriptor. */
+    MethodTypeDesc methodType(String descriptor) {
+        return methodTypes.computeIfAbsent(descriptor, MethodTypeDesc::ofDescriptor);
     }
 
     /** The symbol of a method, which will be compiled too. */
