@@ -46,6 +46,8 @@ import org.benchtop.guests.compile.Ir.Op;
 import org.benchtop.guests.compile.Ir.Operand;
 import org.benchtop.guests.compile.Ir.Reg;
 import org.benchtop.guests.compile.Ir.Sym;
+import org.benchtop.spi.BenchtopException;
+import org.benchtop.spi.ErrorKind;
 
 /**
  * Turns the bytecode of one static method into {@link Ir}.
@@ -786,7 +788,9 @@ final class Translator {
                 owner,
                 invoke.name().stringValue(),
                 invoke.type().stringValue(),
-                () -> unsupported("a call of the unknown method " + target(invoke)));
+                () -> unsupported("a call of " + target(invoke) + ", which is unknown or has no bytecode"));
+        program.noteCaller(
+                symbol, () -> unit.internalName().startsWith("java/") ? program.caller(method.symbol) : place());
         call(new Insn(Op.CALL, result.wide(), Insn.NO_RESULT), symbol, type.parameterCount(), type.returnType());
     }
 
@@ -925,11 +929,21 @@ final class Translator {
         return descriptor.substring(1, descriptor.length() - 1);
     }
 
-    RuntimeException unsupported(String what) {
-        String parameters = model.methodTypeSymbol().parameterList().stream()
+    /** {@code package.Class.method(parameters) (File.java:LINE)}. */
+    private String place() {
+        String parameters = program.methodType(model.methodType().stringValue()).parameterList().stream()
                 .map(Translator::name)
                 .collect(Collectors.joining(", "));
-        String place = unit.binaryName() + "." + model.methodName().stringValue() + "(" + parameters + ")";
-        return program.error(place, unit.sourceFile(), line, what);
+        String where = unit.sourceFile().isEmpty() ? "line " + line : unit.sourceFile() + ":" + line;
+        return unit.binaryName() + "." + model.methodName().stringValue() + "(" + parameters + ") (" + where + ")";
+    }
+
+    RuntimeException unsupported(String what) {
+        String caller = unit.internalName().startsWith("java/") ? program.caller(method.symbol) : "";
+        return BenchtopException.of(
+                ErrorKind.CONFIG,
+                place() + ": guest code cannot use " + what + (caller.isEmpty() ? "" : ", called from " + caller),
+                Map.of("class", unit.binaryName(), "file", unit.sourceFile(), "line", line, "construct", what),
+                null);
     }
 }
