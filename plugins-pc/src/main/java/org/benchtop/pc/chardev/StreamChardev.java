@@ -50,7 +50,13 @@ final class StreamChardev implements Chardev {
     }
 
     /** @param linkFile a symbolic link to remove at the end */
-    StreamChardev(HostStream stream, String description, Duration patience, InputFilter filter, Optional<Path> linkFile, ChardevContext context) {
+    StreamChardev(
+            HostStream stream,
+            String description,
+            Duration patience,
+            InputFilter filter,
+            Optional<Path> linkFile,
+            ChardevContext context) {
         this.stream = stream;
         this.linkFile = linkFile;
         this.description = description;

@@ -99,8 +99,8 @@ class FileChardevTest implements ChardevContract {
 
     @Test
     void fileThatCannotBeOpenedIsAClearError() {
-        BenchtopException e = assertThrows(
-                BenchtopException.class, () -> open("missing/out.log", false, Optional.empty()));
+        BenchtopException e =
+                assertThrows(BenchtopException.class, () -> open("missing/out.log", false, Optional.empty()));
 
         assertEquals(ErrorKind.HOST, e.kind());
         assertTrue(e.getMessage().contains("missing/out.log"), e.getMessage());
@@ -109,8 +109,7 @@ class FileChardevTest implements ChardevContract {
 
     @Test
     void missingInputIsAClearErrorAndLeavesNoOutputFile() {
-        assertThrows(
-                BenchtopException.class, () -> open("out.log", false, Optional.of(Path.of("nothing"))));
+        assertThrows(BenchtopException.class, () -> open("out.log", false, Optional.of(Path.of("nothing"))));
 
         assertTrue(Files.notExists(folder.resolve("out.log")));
     }

@@ -65,13 +65,7 @@ class SocketChardevTest implements ChardevContract {
 
     private static SocketOptions tcp(int port, boolean server) {
         return new SocketOptions(
-                Optional.empty(),
-                "127.0.0.1",
-                Optional.of(port),
-                server,
-                false,
-                Duration.ZERO,
-                Duration.ofSeconds(10));
+                Optional.empty(), "127.0.0.1", Optional.of(port), server, false, Duration.ZERO, Duration.ofSeconds(10));
     }
 
     private SocketChannel client() throws IOException {
@@ -178,8 +172,7 @@ class SocketChardevTest implements ChardevContract {
 
     @Test
     void clientWithoutServerIsAClearError() {
-        BenchtopException e =
-                assertThrows(BenchtopException.class, () -> open(unix(false, false, Duration.ZERO)));
+        BenchtopException e = assertThrows(BenchtopException.class, () -> open(unix(false, false, Duration.ZERO)));
 
         assertEquals(ErrorKind.HOST, e.kind());
         assertTrue(e.getMessage().contains("con.sock"), e.getMessage());
@@ -213,8 +206,7 @@ class SocketChardevTest implements ChardevContract {
         assertTrue(Files.exists(folder.resolve("con.sock")), "the file outlives its server");
         open(unix(true, false, Duration.ZERO));
 
-        BenchtopException e =
-                assertThrows(BenchtopException.class, () -> open(unix(true, false, Duration.ZERO)));
+        BenchtopException e = assertThrows(BenchtopException.class, () -> open(unix(true, false, Duration.ZERO)));
 
         assertTrue(e.getMessage().contains("cannot listen"), e.getMessage());
     }
@@ -266,12 +258,6 @@ class SocketChardevTest implements ChardevContract {
         assertThrows(
                 IllegalArgumentException.class,
                 () -> new SocketOptions(
-                        Optional.empty(),
-                        "localhost",
-                        Optional.empty(),
-                        true,
-                        false,
-                        Duration.ZERO,
-                        Duration.ZERO));
+                        Optional.empty(), "localhost", Optional.empty(), true, false, Duration.ZERO, Duration.ZERO));
     }
 }

@@ -17,8 +17,7 @@ import org.benchtop.testkit.FakeHostServices;
 import org.junit.jupiter.api.Test;
 
 class StdioTest implements ChardevContract {
-    private static final StdioOptions PLAIN =
-            new StdioOptions(false, StdioOptions.Escape.AUTO, Duration.ofSeconds(10));
+    private static final StdioOptions PLAIN = new StdioOptions(false, StdioOptions.Escape.AUTO, Duration.ofSeconds(10));
 
     private final FakeEventLoop loop = new FakeEventLoop();
     private final FakeCreateContext context = new FakeCreateContext("tty0", loop);
