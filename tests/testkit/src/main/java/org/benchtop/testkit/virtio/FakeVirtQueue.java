@@ -98,6 +98,15 @@ public final class FakeVirtQueue {
         free = size;
     }
 
+    /** Starts with other ring indices than 0, as a queue that has run for a while. */
+    public void beginAt(int index) {
+        availIndex(index);
+        notifiedIndex = availIndex;
+        seenUsed = availIndex;
+        SHORTS.setRelease(used, 2L, (short) index);
+        usedEvent(seenUsed);
+    }
+
     /** The number of entries. */
     public int size() {
         return size;
@@ -252,7 +261,7 @@ public final class FakeVirtQueue {
             firstFree = head;
             free += count;
         }
-        if (interruptsWanted) {
+        if (interruptsWanted && eventIdx) {
             usedEvent(seenUsed);
         }
         return head;
