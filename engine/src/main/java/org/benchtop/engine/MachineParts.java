@@ -151,9 +151,9 @@ final class MachineParts implements AutoCloseable {
         for (int i = 0; i < spec.cpus(); i++) {
             Vcpu vcpu = owned(vm.createVcpu(i));
             vcpus.add(vcpu);
-            vcpu.exits().byReason().keySet().forEach(reason -> machine.statistics()
-                    .entry("vcpu" + vcpu.index())
-                    .gauge(reason, "", () -> vcpu.exits().byReason().getOrDefault(reason, 0L)));
+            machine.statistics()
+                    .entry("vcpu" + i)
+                    .family(() -> vcpu.exits().byReason());
             machine.statistics()
                     .entry("vcpu" + i)
                     .gauge("exits", "", () -> vcpu.exits().total());

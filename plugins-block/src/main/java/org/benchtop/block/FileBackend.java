@@ -2,7 +2,6 @@ package org.benchtop.block;
 
 import java.nio.file.Path;
 import java.util.Locale;
-import java.util.Optional;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockCapabilities;
 import org.benchtop.spi.block.BlockQueue;
@@ -45,7 +44,6 @@ final class FileBackend implements BlockBackend {
     private final HostFile file;
     private final FileOptions options;
     private final BlockCapabilities capabilities;
-    private final BlockCounters counters;
     private final Counter bounces;
     private final RangeLock rangeLock = new RangeLock();
     private final long fileBytes;
@@ -66,7 +64,6 @@ final class FileBackend implements BlockBackend {
         this.offsetAlignment = file.offsetAlignmentBytes();
         this.memoryAlignment = file.memoryAlignmentBytes();
         this.blockDevice = file.blockDevice();
-        this.counters = new BlockCounters(stats);
         this.bounces = stats.counter("bounced");
         int logical = options.logicalBlockSize();
         this.capabilities = new BlockCapabilities(
@@ -116,10 +113,6 @@ final class FileBackend implements BlockBackend {
         } finally {
             file.close();
         }
-    }
-
-    BlockCounters counters() {
-        return counters;
     }
 
     Counter bounces() {

@@ -444,7 +444,6 @@ final class FileJob {
         if (buffer.address() != 0) {
             queue.returnBounce(buffer);
         }
-        backend.counters().count(done, status);
         told.completed(done, status);
     }
 }

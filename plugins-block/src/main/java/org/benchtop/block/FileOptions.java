@@ -9,22 +9,39 @@ import org.benchtop.spi.host.HostFileOptions;
 /** Options of {@code file}. */
 public record FileOptions(
         @Option(doc = "The image file or block device.") Path file,
+
         @Option(
                 doc = "The disk's size; a smaller file is grown sparsely, a larger one is refused unless shrink is on.",
                 unit = Option.Unit.BYTES,
                 min = 512)
         Optional<Long> size,
+
         @Option(doc = "Creates the file, sparse and of the given size, if it does not exist.", value = "off")
         boolean create,
-        @Option(doc = "Allows a size below the file's, which cuts data off.", value = "off") boolean shrink,
+
+        @Option(doc = "Allows a size below the file's, which cuts data off.", value = "off")
+        boolean shrink,
+
         @Option(doc = "Refuses writes.", value = "off") boolean readOnly,
+
         @Option(doc = "Where a completed write is, and what a flush does, as in QEMU.", value = "writeback")
         CacheMode cache,
-        @Option(doc = "How requests are executed on the host.", value = "auto") HostFileOptions.Aio aio,
-        @Option(doc = "Threads for aio: threads.", value = "4", min = 1, max = 256) int threads,
-        @Option(doc = "What a guest's discard does.", value = "unmap") DiscardMode discard,
-        @Option(doc = "Refuses a file that another machine or program has locked.", value = "on") boolean lock,
-        @Option(doc = "Smallest request: 512 or 4096.", unit = Option.Unit.BYTES, value = "512") int logicalBlockSize,
+
+        @Option(doc = "How requests are executed on the host.", value = "auto")
+        HostFileOptions.Aio aio,
+
+        @Option(doc = "Threads for aio: threads.", value = "4", min = 1, max = 256)
+        int threads,
+
+        @Option(doc = "What a guest's discard does.", value = "unmap")
+        DiscardMode discard,
+
+        @Option(doc = "Refuses a file that another machine or program has locked.", value = "on")
+        boolean lock,
+
+        @Option(doc = "Smallest request: 512 or 4096.", unit = Option.Unit.BYTES, value = "512")
+        int logicalBlockSize,
+
         @Option(
                 doc = "Smallest request without read-modify-write; the host's unless given.",
                 unit = Option.Unit.BYTES,

@@ -40,7 +40,6 @@ final class FileQueue implements BlockQueue {
     public void submit(BlockRequest request, BlockCompletion completion) {
         BlockStatus status = RequestCheck.check(request, backend.capabilities());
         if (status != BlockStatus.OK || request.lengthBytes() == 0 && !(request instanceof BlockRequest.Flush)) {
-            backend.counters().count(request, status);
             completion.completed(request, status);
             return;
         }

@@ -14,7 +14,6 @@ import org.benchtop.spi.block.BlockStatus;
 import org.benchtop.spi.block.CacheMode;
 import org.benchtop.spi.event.EventLoop;
 import org.benchtop.spi.memory.IoVector;
-import org.benchtop.spi.stats.Stats;
 
 /**
  * A sparse disk outside the Java heap, in chunks that are allocated when they are first written. Requests are carried
@@ -34,7 +33,6 @@ final class MemoryBackend implements BlockBackend {
     private static final long MAX_TRANSFER_BYTES = 1 << 30;
 
     private final BlockCapabilities capabilities;
-    private final BlockCounters counters;
     private final Arena arena = Arena.ofShared();
     private final MemorySegment zeroes = arena.allocate(CHUNK_BYTES, 4096);
     private final AtomicReferenceArray<AtomicReferenceArray<MemorySegment>> groups;
@@ -42,7 +40,7 @@ final class MemoryBackend implements BlockBackend {
     private final ArrayDeque<MemorySegment> spares = new ArrayDeque<>();
     private boolean closed;
 
-    MemoryBackend(long sizeBytes, MemoryOptions options, Stats stats) {
+    MemoryBackend(long sizeBytes, MemoryOptions options) {
         int block = options.logicalBlockSize();
         this.capabilities = new BlockCapabilities(
                 sizeBytes,
@@ -54,7 +52,6 @@ final class MemoryBackend implements BlockBackend {
                 CacheMode.WRITEBACK,
                 MAX_SEGMENTS,
                 MAX_TRANSFER_BYTES);
-        this.counters = new BlockCounters(stats);
         long chunks = (sizeBytes + CHUNK_BYTES - 1) / CHUNK_BYTES;
         this.groups = new AtomicReferenceArray<>((int) ((chunks + CHUNKS_PER_GROUP - 1) / CHUNKS_PER_GROUP));
         for (int i = 0; i < LOCKS; i++) {
@@ -237,7 +234,6 @@ final class MemoryBackend implements BlockBackend {
                     }
                 };
             }
-            counters.count(request, status);
             completion.completed(request, status);
         }
 

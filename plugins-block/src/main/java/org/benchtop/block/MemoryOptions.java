@@ -12,9 +12,14 @@ public record MemoryOptions(
                 min = 512,
                 max = 1L << 44)
         Optional<Long> size,
-        @Option(doc = "A file that the disk's content is copied from.") Optional<Path> file,
+
+        @Option(doc = "A file that the disk's content is copied from.")
+        Optional<Path> file,
+
         @Option(doc = "Refuses writes.", value = "off") boolean readOnly,
-        @Option(doc = "Smallest request: 512 or 4096.", unit = Option.Unit.BYTES, value = "512") int logicalBlockSize) {
+
+        @Option(doc = "Smallest request: 512 or 4096.", unit = Option.Unit.BYTES, value = "512")
+        int logicalBlockSize) {
 
     public MemoryOptions {
         BlockSizes.checkBlockSize("logical-block-size", logicalBlockSize);

@@ -30,7 +30,7 @@ final class MemoryType implements BlockBackendType<MemoryOptions> {
     @Override
     public BlockBackend create(MemoryOptions options, BlockContext context) {
         if (options.file().isEmpty()) {
-            return new MemoryBackend(options.size().orElseThrow(), options, context.stats());
+            return new MemoryBackend(options.size().orElseThrow(), options);
         }
         Path path = context.resolve(options.file().get());
         try (HostFile file = context.host()
@@ -49,7 +49,7 @@ final class MemoryType implements BlockBackendType<MemoryOptions> {
                 throw BenchtopException.config(
                         path + " has " + fileBytes + " bytes, which do not make a disk of " + size + " bytes");
             }
-            MemoryBackend backend = new MemoryBackend(size, options, context.stats());
+            MemoryBackend backend = new MemoryBackend(size, options);
             try {
                 load(file, fileBytes, backend);
             } catch (RuntimeException | OutOfMemoryError e) {

@@ -13,7 +13,6 @@ import org.benchtop.spi.block.CacheMode;
 import org.benchtop.spi.event.EventLoop;
 import org.benchtop.spi.event.Timer;
 import org.benchtop.spi.memory.IoVector;
-import org.benchtop.spi.stats.Stats;
 import org.benchtop.spi.time.Clock;
 
 /**
@@ -29,12 +28,10 @@ final class NullBackend implements BlockBackend {
     private final NullOptions options;
     private final Clock clock;
     private final BlockCapabilities capabilities;
-    private final BlockCounters counters;
 
-    NullBackend(NullOptions options, Clock clock, Stats stats) {
+    NullBackend(NullOptions options, Clock clock) {
         this.options = options;
         this.clock = clock;
-        this.counters = new BlockCounters(stats);
         int block = options.logicalBlockSize();
         this.capabilities = new BlockCapabilities(
                 options.size(),
@@ -74,7 +71,6 @@ final class NullBackend implements BlockBackend {
                 buffer.copyFrom(done, ZEROES, 0, Math.min(ZERO_BYTES, buffer.sizeBytes() - done));
             }
         }
-        counters.count(request, status);
         completion.completed(request, status);
     }
 
@@ -115,9 +111,7 @@ final class NullBackend implements BlockBackend {
             long now = clock.nanoTime();
             delivering = true;
             try {
-                for (Pending next = pending.peek();
-                        next != null && next.deadlineNanos <= now;
-                        next = pending.peek()) {
+                for (Pending next = pending.peek(); next != null && next.deadlineNanos <= now; next = pending.peek()) {
                     pending.poll();
                     BlockRequest request = next.request;
                     BlockCompletion completion = next.completion;

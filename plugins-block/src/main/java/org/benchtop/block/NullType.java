@@ -23,6 +23,6 @@ final class NullType implements BlockBackendType<NullOptions> {
 
     @Override
     public BlockBackend create(NullOptions options, BlockContext context) {
-        return new NullBackend(options, context.clock(), context.stats());
+        return new NullBackend(options, context.clock());
     }
 }

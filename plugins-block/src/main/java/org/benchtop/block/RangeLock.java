@@ -41,8 +41,8 @@ final class RangeLock {
                 granted.add(next);
             }
         }
-        for (FileJob next : granted) {
-            next.resumeLater();
+        for (int i = 0; i < granted.size(); i++) {
+            granted.get(i).resumeLater();
         }
     }
 

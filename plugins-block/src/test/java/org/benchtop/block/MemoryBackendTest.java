@@ -47,8 +47,8 @@ final class MemoryBackendTest {
         byte[] content = new byte[200_000];
         new java.util.Random(3).nextBytes(content);
         host.file(Path.of("/fake/image"), 0).poke(0, content);
-        try (BlockBackend backend = open(
-                        new MemoryOptions(Optional.of(1L << 20), Optional.of(Path.of("image")), false, 512));
+        try (BlockBackend backend =
+                        open(new MemoryOptions(Optional.of(1L << 20), Optional.of(Path.of("image")), false, 512));
                 BlockClient client = new BlockClient(backend, context.eventLoop())) {
             assertEquals(0, host.file(Path.of("/fake/image")).openers());
 

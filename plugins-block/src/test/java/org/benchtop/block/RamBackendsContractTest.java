@@ -65,9 +65,7 @@ final class RamBackendsContractTest {
         @Override
         public BlockBackend open() {
             return CrankyBlockBackend.asserting(new NullBackend(
-                    new NullOptions(SIZE_BYTES, 50_000, true, false, 512),
-                    org.benchtop.spi.time.Clock.host(),
-                    new org.benchtop.testkit.FakeStats()));
+                    new NullOptions(SIZE_BYTES, 50_000, true, false, 512), org.benchtop.spi.time.Clock.host()));
         }
 
         @Override

@@ -62,7 +62,6 @@ final class Dsdt {
         return device(
                 "PCI0",
                 define("_HID", eisaId("PNP0A03")),
-                define("_ADR", integer(0)),
                 define("_UID", integer(0)),
                 define("_CRS", windows(board.windows())),
                 define("_PRT", interruptRouting()),

@@ -278,6 +278,9 @@ final class SocketChardev implements Chardev {
         output.close();
         Optional<SocketChannel> current;
         synchronized (lock) {
+            if (closed) {
+                return;
+            }
             closed = true;
             lock.notifyAll();
             current = peer;

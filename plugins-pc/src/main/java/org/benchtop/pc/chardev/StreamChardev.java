@@ -5,6 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.benchtop.spi.chardev.Chardev;
 import org.benchtop.spi.chardev.ChardevContext;
 import org.benchtop.spi.chardev.ChardevFrontend;
@@ -35,6 +36,7 @@ final class StreamChardev implements Chardev {
     private boolean inputEnded;
     private boolean broken;
     private boolean closed;
+    private final AtomicBoolean closing = new AtomicBoolean();
 
     /** Looks at host input before the guest gets it. */
     interface InputFilter {
@@ -174,6 +176,9 @@ final class StreamChardev implements Chardev {
 
     @Override
     public void close() {
+        if (closing.getAndSet(true)) {
+            return;
+        }
         link.disconnect();
         output.close();
         if (!loop.inLoop()) {

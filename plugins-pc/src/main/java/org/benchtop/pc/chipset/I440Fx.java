@@ -298,6 +298,10 @@ public final class I440Fx implements Device {
 
     @Override
     public void close() {
-        attached.flatMap(Attached::shadow).ifPresent(ShadowRam::close);
+        attached.ifPresent(a -> {
+            a.function.close();
+            a.shadow.ifPresent(ShadowRam::close);
+        });
+        attached = Optional.empty();
     }
 }

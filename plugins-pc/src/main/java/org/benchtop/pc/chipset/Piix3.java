@@ -224,5 +224,8 @@ public final class Piix3 implements Device, ResetControl {
     }
 
     @Override
-    public void close() {}
+    public void close() {
+        attached.ifPresent(a -> a.function.close());
+        attached = Optional.empty();
+    }
 }

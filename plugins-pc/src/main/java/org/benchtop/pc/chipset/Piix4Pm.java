@@ -308,9 +308,11 @@ public final class Piix4Pm implements Device, PowerButton {
     public void close() {
         attached.ifPresent(a -> {
             a.timer.close();
+            a.function.close();
             if (a.sci.want(false)) {
                 a.sci.publish();
             }
         });
+        attached = Optional.empty();
     }
 }

@@ -213,7 +213,10 @@ public final class I8042 implements Device {
     @Override
     public Map<String, Object> inspect() {
         synchronized (lock) {
-            return Map.of("controller", controller.save(), "a20", controller.a20());
+            return Map.of(
+                    "status", "0x" + Integer.toHexString(controller.readStatus()),
+                    "control", "0x" + Integer.toHexString(controller.control()),
+                    "a20", controller.a20());
         }
     }
 

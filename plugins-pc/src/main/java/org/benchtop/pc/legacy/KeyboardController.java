@@ -62,6 +62,11 @@ final class KeyboardController {
         return taken;
     }
 
+    /** The command byte: interrupt enables, disabled ports, translation. */
+    int control() {
+        return control;
+    }
+
     boolean a20() {
         return (outputPort & OUTPUT_A20) != 0;
     }

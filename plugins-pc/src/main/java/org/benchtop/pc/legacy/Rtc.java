@@ -225,5 +225,6 @@ public final class Rtc implements Device {
                 a.irq.publish();
             }
         });
+        attached = Optional.empty();
     }
 }

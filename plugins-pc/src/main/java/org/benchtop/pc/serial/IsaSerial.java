@@ -388,14 +388,13 @@ public final class IsaSerial implements Device {
     public Map<String, Object> inspect() {
         synchronized (lock) {
             return Map.of(
-                    "port",
-                    "0x" + Integer.toHexString(options.port()),
-                    "irq",
-                    options.interrupt(),
-                    "line",
-                    chardev.map(Chardev::describe).orElse("none"),
-                    "state",
-                    uart.save());
+                    "port", "0x" + Integer.toHexString(options.port()),
+                    "irq", options.interrupt(),
+                    "line", chardev.map(Chardev::describe).orElse("none"),
+                    "baud", uart.baud(),
+                    "received", uart.waitingInput(),
+                    "to-transmit", uart.waitingOutput(),
+                    "interrupt", uart.interrupt());
         }
     }
 

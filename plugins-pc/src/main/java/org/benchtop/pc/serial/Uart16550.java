@@ -303,6 +303,20 @@ final class Uart16550 {
         return 4L * halfBits * Math.max(divisor, 1) * 1_000_000_000L / (2 * BASE_BAUD);
     }
 
+    long baud() {
+        return BASE_BAUD / Math.max(divisor, 1);
+    }
+
+    /** Characters that the guest has not read. */
+    int waitingInput() {
+        return rx.count();
+    }
+
+    /** Characters that have not left, including the one in the shift register. */
+    int waitingOutput() {
+        return txCount + (shiftRegister >= 0 ? 1 : 0);
+    }
+
     // Modem lines.
 
     /** The levels of CTS, DSR, RI and DCD at the connector, as {@code MSR_…} bits. */

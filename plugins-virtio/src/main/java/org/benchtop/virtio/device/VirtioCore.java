@@ -623,11 +623,11 @@ public final class VirtioCore implements QueueOwner {
     }
 
     private void stop(QueueRegisters queue, boolean discard) {
-        queue.pump.loop().execute(() -> queue.pump.stop(discard, () -> stopped(queue)));
+        queue.pump.loop().execute(() -> queue.pump.stop(discard, () -> cameToRest(queue)));
     }
 
     /** A queue has come to rest; on its loop. */
-    private void stopped(QueueRegisters queue) {
+    private void cameToRest(QueueRegisters queue) {
         Transition ending;
         lock.lock();
         try {
@@ -784,11 +784,28 @@ public final class VirtioCore implements QueueOwner {
         }
     }
 
+    private QueueView stopped(QueueRegisters queue) {
+        lock.lock();
+        try {
+            return new QueueView(
+                    queue.pump.index(),
+                    "stopped",
+                    queue.layout(),
+                    queue.lastAvail,
+                    queue.lastAvail,
+                    queue.usedIndex,
+                    queue.usedIndex,
+                    List.of());
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Live state for people. Waits for the event loops. */
     public Map<String, Object> inspect() {
         List<QueueView> views = new ArrayList<>();
         for (QueueRegisters queue : queues) {
-            queue.pump.loop().call(() -> views.add(queue.pump.view()));
+            queue.pump.loop().call(() -> views.add(queue.pump.started() ? queue.pump.view() : stopped(queue)));
         }
         Map<String, Object> map = new LinkedHashMap<>();
         lock.lock();

@@ -339,7 +339,12 @@ public final class QueuePump {
         }
     }
 
-    /** The queue now. */
+    /** Whether it is started and has not come to rest. */
+    public boolean started() {
+        return state != State.STOPPED;
+    }
+
+    /** The started queue now. */
     public QueueView view() {
         List<QueueView.Pending> pending = new ArrayList<>();
         long now = System.nanoTime();
@@ -355,17 +360,14 @@ public final class QueuePump {
                         handler.describe(chain)));
             }
         }
-        boolean mapped = state != State.STOPPED;
         return new QueueView(
                 index,
                 state.name().toLowerCase(Locale.ROOT),
-                layout.size(),
                 layout,
                 queue.lastAvail(),
-                mapped ? queue.availIndex() : queue.lastAvail(),
+                queue.availIndex(),
                 queue.usedIndex(),
-                mapped ? queue.publishedIndex() : queue.usedIndex(),
-                inFlight,
+                queue.publishedIndex(),
                 pending);
     }
 

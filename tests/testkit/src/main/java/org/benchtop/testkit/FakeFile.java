@@ -352,9 +352,6 @@ public final class FakeFile {
                     }
                     case PUNCH_HOLE, ZERO_RANGE -> {
                         content.zero(offset, Math.min(length, Math.max(0, size - offset)));
-                        if (kind == FileOperation.Kind.ZERO_RANGE) {
-                            size = Math.max(size, offset + length);
-                        }
                         yield 0;
                     }
                 };
