@@ -86,6 +86,7 @@ public final class FakeCaseRunner implements CaseRunner {
                 SECOND,
                 latency(requests, 4_000),
                 latency(requests, SECOND / speed),
+                requests,
                 Map.of("pio-out", requests, "mmio-write", requests / 10),
                 requests,
                 Map.of());

@@ -317,7 +317,7 @@ public final class HtmlReport {
     private void latencies() {
         List<Charts.Distribution> distributions = new ArrayList<>();
         for (CaseSummary summary : report.cases()) {
-            if (summary.clat().measured()) {
+            if (!summary.clat().buckets().isEmpty()) {
                 distributions.add(new Charts.Distribution(label(summary, Set.of()), summary.clat()));
             }
         }

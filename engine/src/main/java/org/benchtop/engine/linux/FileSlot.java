@@ -7,30 +7,43 @@ import org.benchtop.spi.memory.IoVector;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One operation in flight: its native vector, its result, and a link for whatever list it is on. Reused; belongs to
- * the loop until it is handed to a worker, and again once it is on the list of those that are done.
+ * One operation in flight: its native vector, how far it has come, its result, and a link for whatever list it is on.
+ * Reused; belongs to the loop, except between being handed to a worker and appearing on the list of those done.
  */
 final class FileSlot {
+    private static final System.Logger LOG = System.getLogger("org.benchtop.engine.linux");
     private static final int INITIAL_ELEMENTS = 16;
+    private static final int SECOND_ELEMENTS = 128;
 
-    private final LinuxFile file;
-    final ThreadQueue queue;
-    private final FileOperation nothing = new FileOperation((operation, result) -> {});
-    private FileOperation operation = nothing;
-    private MemorySegment iovecs = allocate(INITIAL_ELEMENTS);
-    private int capacity = INITIAL_ELEMENTS;
-    /** How many elements of the operation's vector are in {@link #iovecs}, and how many bytes they are. */
-    private int chunkCount;
-
-    private long chunkBytes;
-    private long result;
+    final LinuxFile file;
+    final Owner owner;
+    /** The number that the kernel knows the slot by, where it is given one. */
+    int index = -1;
 
     @Nullable
     FileSlot next;
 
-    FileSlot(LinuxFile file, ThreadQueue queue) {
+    private final FileOperation nothing = new FileOperation((operation, result) -> {});
+    private FileOperation operation = nothing;
+    private MemorySegment iovecs = allocate(INITIAL_ELEMENTS);
+    private int capacity = INITIAL_ELEMENTS;
+    /** The part of the vector that is in {@link #iovecs}. */
+    private int chunkFirst;
+
+    private int chunkCount;
+    private long chunkBytes;
+    private long doneBytes;
+    private long result;
+
+    /** Whom a slot goes back to. */
+    interface Owner {
+        /** The slot's operation is done. Called by the worker that did it. */
+        void done(FileSlot slot);
+    }
+
+    FileSlot(LinuxFile file, Owner owner) {
         this.file = file;
-        this.queue = queue;
+        this.owner = owner;
     }
 
     private static MemorySegment allocate(int elements) {
@@ -39,16 +52,22 @@ final class FileSlot {
 
     void start(FileOperation operation) {
         this.operation = operation;
-        if (operation.kind() == FileOperation.Kind.READ || operation.kind() == FileOperation.Kind.WRITE) {
+        doneBytes = 0;
+        if (transfers()) {
             prepareChunk(0);
         }
     }
 
-    /** Ends the operation's stay; the slot may be used again when this returns. */
-    FileOperation release() {
-        FileOperation done = operation;
-        operation = nothing;
-        return done;
+    FileOperation operation() {
+        return operation;
+    }
+
+    boolean transfers() {
+        return operation.kind() == FileOperation.Kind.READ || operation.kind() == FileOperation.Kind.WRITE;
+    }
+
+    boolean writes() {
+        return operation.kind() == FileOperation.Kind.WRITE;
     }
 
     long result() {
@@ -59,12 +78,33 @@ final class FileSlot {
         this.result = result;
     }
 
+    long chunkAddress() {
+        return iovecs.address();
+    }
+
+    /** Where a chunk of one element is. */
+    long firstAddress() {
+        return operation.vector().address(chunkFirst);
+    }
+
+    int chunkCount() {
+        return chunkCount;
+    }
+
+    long chunkBytes() {
+        return chunkBytes;
+    }
+
+    long chunkOffsetBytes() {
+        return operation.offsetBytes() + doneBytes;
+    }
+
     /** Puts as many elements as one call takes into native memory. */
     private void prepareChunk(int first) {
         IoVector vector = operation.vector();
         int count = Math.min(vector.count() - first, Iovec.MAX_COUNT);
         if (count > capacity) {
-            capacity = count <= 128 ? 128 : Iovec.MAX_COUNT;
+            capacity = count <= SECOND_ELEMENTS ? SECOND_ELEMENTS : Iovec.MAX_COUNT;
             iovecs = allocate(capacity);
         }
         long bytes = 0;
@@ -73,8 +113,35 @@ final class FileSlot {
             Iovec.set(iovecs, i, vector.address(first + i), length);
             bytes += length;
         }
+        chunkFirst = first;
         chunkCount = count;
         chunkBytes = bytes;
+    }
+
+    /**
+     * Takes the outcome of one kernel request. True if the operation needs another one: the same again after an
+     * interrupt, or the next part of a long vector. Otherwise the result is set.
+     */
+    boolean advance(long outcome) {
+        if (outcome == -Errno.EINTR || outcome == -Errno.EAGAIN) {
+            return true;
+        }
+        if (!transfers()) {
+            result = outcome;
+            return false;
+        }
+        if (outcome < 0) {
+            result = doneBytes > 0 ? doneBytes : outcome;
+            return false;
+        }
+        doneBytes += outcome;
+        int following = chunkFirst + chunkCount;
+        if (outcome < chunkBytes || following >= operation.vector().count()) {
+            result = doneBytes;
+            return false;
+        }
+        prepareChunk(following);
+        return true;
     }
 
     /**
@@ -89,44 +156,37 @@ final class FileSlot {
 
     /** Does the operation, waiting for it. */
     void execute(MemorySegment capture) {
-        result = switch (operation.kind()) {
-            case READ -> transfer(capture, false);
-            case WRITE -> transfer(capture, true);
-            case SYNC -> file.syncNow(capture);
-            case PUNCH_HOLE -> file.punchHoleNow(capture, operation.offsetBytes(), operation.lengthBytes());
-            case ZERO_RANGE -> file.zeroRangeNow(capture, operation.offsetBytes(), operation.lengthBytes());
-        };
+        long outcome;
+        do {
+            outcome = switch (operation.kind()) {
+                case READ -> LibC.preadv(capture, file.fd(), iovecs.address(), chunkCount, chunkOffsetBytes());
+                case WRITE -> LibC.pwritev(capture, file.fd(), iovecs.address(), chunkCount, chunkOffsetBytes());
+                case SYNC -> LibC.fdatasync(capture, file.fd());
+                case PUNCH_HOLE -> file.punchHole(capture, operation.offsetBytes(), operation.lengthBytes());
+                case ZERO_RANGE -> file.zeroRange(capture, operation.offsetBytes(), operation.lengthBytes());
+            };
+        } while (advance(outcome));
     }
 
-    private long transfer(MemorySegment capture, boolean write) {
-        int elements = operation.vector().count();
-        int first = 0;
-        long done = 0;
-        while (first < elements) {
-            long moved = transferChunk(capture, write, operation.offsetBytes() + done);
-            if (moved == -Errno.EINTR) {
-                continue;
-            }
-            if (moved < 0) {
-                return done > 0 ? done : moved;
-            }
-            done += moved;
-            if (moved < chunkBytes) {
-                return done;
-            }
-            first += chunkCount;
-            if (first < elements) {
-                prepareChunk(first);
-            }
+    /**
+     * Tells the operation's owner, who may submit it again at once: the slot must be free for that before, so the
+     * caller passes what it took out with {@link #take}.
+     */
+    static void complete(LinuxFile file, FileOperation operation, long result) {
+        try {
+            operation.completion().completed(operation, result);
+        } catch (Throwable failure) {
+            LOG.log(
+                    System.Logger.Level.ERROR,
+                    "completion of " + operation.kind() + " on " + file.name() + " failed",
+                    failure);
         }
+    }
+
+    /** Ends the operation's stay; the slot may be used again when this returns. */
+    FileOperation take() {
+        FileOperation done = operation;
+        operation = nothing;
         return done;
-    }
-
-    private long transferChunk(MemorySegment capture, boolean write, long offsetBytes) {
-        int fd = file.fd();
-        if (write) {
-            return LibC.pwritev(capture, fd, iovecs.address(), chunkCount, offsetBytes);
-        }
-        return LibC.preadv(capture, fd, iovecs.address(), chunkCount, offsetBytes);
     }
 }

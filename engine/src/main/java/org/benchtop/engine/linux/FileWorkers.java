@@ -17,8 +17,7 @@ final class FileWorkers {
     private final int maxThreads;
     private final Object lock = new Object();
     private final List<Thread> threads = new ArrayList<>();
-    private @Nullable FileSlot oldest;
-    private @Nullable FileSlot newest;
+    private final SlotList waiting = new SlotList();
     private int queued;
     private int idle;
     private boolean closed;
@@ -30,14 +29,8 @@ final class FileWorkers {
 
     /** Lets a worker execute the slot's operation and return the slot to its queue. */
     void submit(FileSlot slot) {
-        slot.next = null;
         synchronized (lock) {
-            if (newest == null) {
-                oldest = slot;
-            } else {
-                newest.next = slot;
-            }
-            newest = slot;
+            waiting.add(slot);
             queued++;
             if (queued <= idle) {
                 lock.notify();
@@ -55,7 +48,7 @@ final class FileWorkers {
             MemorySegment capture = LibC.newCapture(arena);
             for (FileSlot slot = take(); slot != null; slot = take()) {
                 slot.execute(capture);
-                slot.queue.done(slot);
+                slot.owner.done(slot);
             }
         }
     }
@@ -63,7 +56,8 @@ final class FileWorkers {
     /** The next slot, waiting for one; null when the file is closed and nothing is left. */
     private @Nullable FileSlot take() {
         synchronized (lock) {
-            while (oldest == null) {
+            FileSlot slot = waiting.poll();
+            while (slot == null) {
                 if (closed) {
                     return null;
                 }
@@ -72,17 +66,11 @@ final class FileWorkers {
                     lock.wait();
                 } catch (InterruptedException e) {
                     // Nobody has a reason to interrupt a worker; whether to end is said by closed.
-                    continue;
                 } finally {
                     idle--;
                 }
+                slot = waiting.poll();
             }
-            FileSlot slot = oldest;
-            oldest = slot.next;
-            if (oldest == null) {
-                newest = null;
-            }
-            slot.next = null;
             queued--;
             return slot;
         }

@@ -5,9 +5,12 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.event.EventLoop;
+import org.benchtop.spi.host.FileOperation;
 import org.benchtop.spi.host.HostFile;
 import org.benchtop.spi.host.HostFileOptions;
 import org.benchtop.spi.host.HostFileQueue;
@@ -28,16 +31,25 @@ final class LinuxFile implements HostFile {
     private final boolean blockDevice;
     private final DirectAlignment alignment;
     private final FileWorkers workers;
-    private final List<ThreadQueue> queues = new ArrayList<>();
+    private final HostFileOptions.Aio aio;
+    private final List<HostFileQueue> queues = new ArrayList<>();
     private volatile boolean readsWithoutWaiting;
     private volatile boolean closed;
 
     /** Takes over an open descriptor. */
-    LinuxFile(String name, int fd, boolean blockDevice, boolean direct, DirectAlignment alignment, int threads) {
+    LinuxFile(
+            String name,
+            int fd,
+            boolean blockDevice,
+            boolean direct,
+            DirectAlignment alignment,
+            HostFileOptions.Aio aio,
+            int threads) {
         this.name = name;
         this.fd = fd;
         this.blockDevice = blockDevice;
         this.alignment = alignment;
+        this.aio = aio;
         this.readsWithoutWaiting = !direct;
         this.workers = new FileWorkers(name.substring(name.lastIndexOf('/') + 1), threads);
     }
@@ -45,6 +57,7 @@ final class LinuxFile implements HostFile {
     static LinuxFile open(HostFileOptions options) {
         String name = options.path().toString();
         check(options, name);
+        HostFileOptions.Aio aio = choose(options, name);
         int flags = LibC.O_CLOEXEC
                 | LibC.O_NONBLOCK
                 | LibC.O_NOCTTY
@@ -73,7 +86,7 @@ final class LinuxFile implements HostFile {
             if (alignment.offsetBytes() == 0) {
                 throw noDirect(name);
             }
-            return new LinuxFile(name, fd, stat.blockDevice(), options.direct(), alignment, options.threads());
+            return new LinuxFile(name, fd, stat.blockDevice(), options.direct(), alignment, aio, options.threads());
         } catch (RuntimeException e) {
             LibC.close(fd);
             throw e;
@@ -86,6 +99,41 @@ final class LinuxFile implements HostFile {
         }
         if (options.threads() < 1 || options.threads() > 256) {
             throw BenchtopException.config(name + ": threads: " + options.threads() + " is outside 1..256");
+        }
+    }
+
+    /** The method to use: what was asked for if it works here, or the best that does. */
+    private static HostFileOptions.Aio choose(HostFileOptions options, String name) {
+        return switch (options.aio()) {
+            case THREADS -> HostFileOptions.Aio.THREADS;
+            case IO_URING -> {
+                refuseIf(IoUring.problem(), name, "io_uring");
+                yield HostFileOptions.Aio.IO_URING;
+            }
+            case NATIVE -> {
+                if (!options.direct()) {
+                    throw BenchtopException.config(
+                            name + ": aio: native needs direct I/O (cache: none); allowed: threads, io_uring, auto");
+                }
+                refuseIf(NativeAio.problem(), name, "native");
+                yield HostFileOptions.Aio.NATIVE;
+            }
+            case AUTO -> {
+                if (IoUring.problem().isEmpty()) {
+                    yield HostFileOptions.Aio.IO_URING;
+                }
+                yield options.direct() && NativeAio.problem().isEmpty()
+                        ? HostFileOptions.Aio.NATIVE
+                        : HostFileOptions.Aio.THREADS;
+            }
+        };
+    }
+
+    private static void refuseIf(Optional<String> problem, String name, String method) {
+        if (problem.isPresent()) {
+            throw BenchtopException.of(
+                    ErrorKind.UNSUPPORTED,
+                    name + ": aio: " + method + " cannot be used here: " + problem.get() + "; allowed: threads, auto");
         }
     }
 
@@ -167,20 +215,34 @@ final class LinuxFile implements HostFile {
 
     @Override
     public HostFileOptions.Aio aio() {
-        return HostFileOptions.Aio.THREADS;
+        return aio;
     }
 
     @Override
     public HostFileQueue openQueue(EventLoop loop) {
         openFd();
-        ThreadQueue queue = new ThreadQueue(this, workers, loop);
+        HostFileQueue queue = newQueue(loop);
         synchronized (queues) {
             queues.add(queue);
         }
         return queue;
     }
 
-    void forget(ThreadQueue queue) {
+    private HostFileQueue newQueue(EventLoop loop) {
+        ThreadQueue threads = new ThreadQueue(this, workers, loop);
+        // Only our own loop can wait for a kernel interface; on any other the threads do the work.
+        if (aio == HostFileOptions.Aio.THREADS || !(loop instanceof LinuxEventLoop linux)) {
+            return threads;
+        }
+        AtomicReference<HostFileQueue> queue = new AtomicReference<>(threads);
+        linux.call(() -> {
+            SlotEngine engine = aio == HostFileOptions.Aio.IO_URING ? linux.uring() : linux.nativeAio();
+            queue.set(new KernelQueue(this, linux, engine, threads));
+        });
+        return queue.get();
+    }
+
+    void forget(HostFileQueue queue) {
         synchronized (queues) {
             queues.remove(queue);
         }
@@ -262,37 +324,33 @@ final class LinuxFile implements HostFile {
     @Override
     public void sync() {
         openFd();
-        Errno.checked(name + ": fdatasync", syncNow(LibC.capture()));
+        Errno.checked(name + ": fdatasync", syncWaiting());
     }
 
-    long syncNow(MemorySegment capture) {
+    private int syncWaiting() {
         int result;
         do {
-            result = LibC.fdatasync(capture, fd);
+            result = LibC.fdatasync(LibC.capture(), fd);
         } while (result == -Errno.EINTR);
         return result;
     }
 
-    long punchHoleNow(MemorySegment capture, long offsetBytes, long lengthBytes) {
-        if (blockDevice) {
-            return deviceRange(BLKDISCARD, offsetBytes, lengthBytes);
-        }
-        return fallocate(capture, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offsetBytes, lengthBytes);
+    /** The mode for fallocate(2) of a range operation on a regular file. */
+    static int fallocateMode(FileOperation.Kind kind) {
+        return FALLOC_FL_KEEP_SIZE
+                | (kind == FileOperation.Kind.PUNCH_HOLE ? FALLOC_FL_PUNCH_HOLE : FALLOC_FL_ZERO_RANGE);
     }
 
-    long zeroRangeNow(MemorySegment capture, long offsetBytes, long lengthBytes) {
-        if (blockDevice) {
-            return deviceRange(BLKZEROOUT, offsetBytes, lengthBytes);
-        }
-        return fallocate(capture, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, offsetBytes, lengthBytes);
+    long punchHole(MemorySegment capture, long offsetBytes, long lengthBytes) {
+        return blockDevice
+                ? deviceRange(BLKDISCARD, offsetBytes, lengthBytes)
+                : LibC.fallocate(capture, fd, fallocateMode(FileOperation.Kind.PUNCH_HOLE), offsetBytes, lengthBytes);
     }
 
-    private long fallocate(MemorySegment capture, int mode, long offsetBytes, long lengthBytes) {
-        int result;
-        do {
-            result = LibC.fallocate(capture, fd, mode, offsetBytes, lengthBytes);
-        } while (result == -Errno.EINTR);
-        return result;
+    long zeroRange(MemorySegment capture, long offsetBytes, long lengthBytes) {
+        return blockDevice
+                ? deviceRange(BLKZEROOUT, offsetBytes, lengthBytes)
+                : LibC.fallocate(capture, fd, fallocateMode(FileOperation.Kind.ZERO_RANGE), offsetBytes, lengthBytes);
     }
 
     private long deviceRange(long request, long offsetBytes, long lengthBytes) {
@@ -305,7 +363,7 @@ final class LinuxFile implements HostFile {
     /** Waits for what workers still do, then closes; nothing of that is reported any more. */
     @Override
     public void close() {
-        List<ThreadQueue> open;
+        List<HostFileQueue> open;
         synchronized (queues) {
             if (closed) {
                 return;
@@ -313,7 +371,7 @@ final class LinuxFile implements HostFile {
             closed = true;
             open = List.copyOf(queues);
         }
-        for (ThreadQueue queue : open) {
+        for (HostFileQueue queue : open) {
             queue.close();
         }
         workers.close();

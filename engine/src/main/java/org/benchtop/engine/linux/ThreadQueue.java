@@ -14,8 +14,7 @@ import org.jspecify.annotations.Nullable;
  * Operations of one loop on one file, done by the file's {@link FileWorkers}. Reads that the page cache can answer are
  * done on the spot.
  */
-final class ThreadQueue implements HostFileQueue {
-    private static final System.Logger LOG = System.getLogger("org.benchtop.engine.linux");
+final class ThreadQueue implements HostFileQueue, FileSlot.Owner {
     /** Completions of cached reads that run in a row before the loop gets its turn again. */
     private static final int MAX_INLINE_RUN = 64;
     /** After so many misses in a row, as many reads go to the workers without asking the page cache. */
@@ -39,8 +38,7 @@ final class ThreadQueue implements HostFileQueue {
     private volatile @Nullable FileSlot done;
 
     private @Nullable FileSlot free;
-    private @Nullable FileSlot oldestInline;
-    private @Nullable FileSlot newestInline;
+    private final SlotList inline = new SlotList();
     private boolean completingInline;
     private int missesInRow;
     private int readsToSkip;
@@ -85,13 +83,7 @@ final class ThreadQueue implements HostFileQueue {
             return false;
         }
         missesInRow = 0;
-        slot.next = null;
-        if (newestInline == null) {
-            oldestInline = slot;
-        } else {
-            newestInline.next = slot;
-        }
-        newestInline = slot;
+        inline.add(slot);
         if (!completingInline) {
             completeInline();
         }
@@ -103,13 +95,9 @@ final class ThreadQueue implements HostFileQueue {
         completingInline = true;
         try {
             for (int i = 0; i < MAX_INLINE_RUN; i++) {
-                FileSlot slot = oldestInline;
+                FileSlot slot = inline.poll();
                 if (slot == null) {
                     return;
-                }
-                oldestInline = slot.next;
-                if (oldestInline == null) {
-                    newestInline = null;
                 }
                 complete(slot);
             }
@@ -119,8 +107,8 @@ final class ThreadQueue implements HostFileQueue {
         }
     }
 
-    /** Takes a slot back from a worker. Any thread. */
-    void done(FileSlot slot) {
+    @Override
+    public void done(FileSlot slot) {
         FileSlot head;
         do {
             head = done;
@@ -145,26 +133,16 @@ final class ThreadQueue implements HostFileQueue {
             complete(oldest);
             oldest = after;
         }
-        if (oldestInline != null) {
-            completeInline();
-        }
+        completeInline();
     }
 
     private void complete(FileSlot slot) {
-        FileOperation operation = slot.release();
+        FileOperation operation = slot.take();
         long result = slot.result();
         slot.next = free;
         free = slot;
-        if (closed) {
-            return;
-        }
-        try {
-            operation.completion().completed(operation, result);
-        } catch (Throwable failure) {
-            LOG.log(
-                    System.Logger.Level.ERROR,
-                    "completion of " + operation.kind() + " on " + file.name() + " failed",
-                    failure);
+        if (!closed) {
+            FileSlot.complete(file, operation, result);
         }
     }
 

@@ -109,7 +109,7 @@ class LinuxFileTest {
     @ParameterizedTest
     @EnumSource(
             value = Aio.class,
-            names = {"THREADS", "NATIVE", "IO_URING"})
+            names = {"THREADS", "IO_URING"})
     void writtenVectorReadsBackAndLands(Aio aio) throws Exception {
         Files.write(file, new byte[8192]);
         MemorySegment first = segment(100, 1);
@@ -134,7 +134,7 @@ class LinuxFileTest {
     @ParameterizedTest
     @EnumSource(
             value = Aio.class,
-            names = {"THREADS", "NATIVE", "IO_URING"})
+            names = {"THREADS", "IO_URING"})
     void readAtTheEndIsShort(Aio aio) throws Exception {
         Files.write(file, new byte[1000]);
         try (HostFile disk = open(aio);
@@ -148,7 +148,7 @@ class LinuxFileTest {
     @ParameterizedTest
     @EnumSource(
             value = Aio.class,
-            names = {"THREADS", "NATIVE", "IO_URING"})
+            names = {"THREADS", "IO_URING"})
     void vectorLongerThanTheKernelTakesIsSplit(Aio aio) throws Exception {
         int elements = 3000;
         Files.write(file, new byte[0]);
@@ -175,7 +175,7 @@ class LinuxFileTest {
     @ParameterizedTest
     @EnumSource(
             value = Aio.class,
-            names = {"THREADS", "NATIVE", "IO_URING"})
+            names = {"THREADS", "IO_URING"})
     void punchedAndZeroedRangesReadAsZeroes(Aio aio) throws Exception {
         byte[] content = new byte[64 * 1024];
         new Random(5).nextBytes(content);
@@ -194,7 +194,7 @@ class LinuxFileTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"THREADS,false", "THREADS,true", "NATIVE,false", "NATIVE,true", "IO_URING,false", "IO_URING,true"})
+    @CsvSource({"THREADS,false", "THREADS,true", "NATIVE,true", "IO_URING,false", "IO_URING,true"})
     void randomOperationsMatchAModel(Aio aio, boolean direct) throws Exception {
         int block = 4096;
         int blocks = 128;
@@ -303,7 +303,7 @@ class LinuxFileTest {
     @ParameterizedTest
     @EnumSource(
             value = Aio.class,
-            names = {"THREADS", "NATIVE", "IO_URING"})
+            names = {"THREADS", "IO_URING"})
     void chainOfReadsNeedsNoStack(Aio aio) throws Exception {
         Files.write(file, new byte[4096]);
         int links = 20_000;
@@ -333,7 +333,7 @@ class LinuxFileTest {
     @ParameterizedTest
     @EnumSource(
             value = Aio.class,
-            names = {"THREADS", "NATIVE", "IO_URING"})
+            names = {"THREADS", "IO_URING"})
     void completionThatThrowsDoesNotLoseOthers(Aio aio) throws Exception {
         Files.write(file, new byte[64 * 1024]);
         Semaphore done = new Semaphore(0);
@@ -360,7 +360,7 @@ class LinuxFileTest {
     @ParameterizedTest
     @EnumSource(
             value = Aio.class,
-            names = {"THREADS", "NATIVE", "IO_URING"})
+            names = {"THREADS", "IO_URING"})
     void errorsAreNegativeErrnos(Aio aio) throws Exception {
         Files.write(file, new byte[4096]);
         try (HostFile disk = host.openFile(options(false, false, Lock.NONE, aio));
@@ -371,10 +371,42 @@ class LinuxFileTest {
     }
 
     @Test
+    void autoTakesAMethodThatWorks() throws Exception {
+        Files.write(file, new byte[4096]);
+        try (HostFile disk = open(Aio.AUTO);
+                HostFileQueue queue = disk.openQueue(loop)) {
+            assertTrue(disk.aio() != Aio.AUTO);
+            assertEquals(512, run(queue, FileOperation.Kind.READ, 0, 0, segment(512, 1)));
+        }
+    }
+
+    @Test
+    void nativeWithoutDirectIsRefused() throws Exception {
+        Files.write(file, new byte[4096]);
+
+        BenchtopException failure = assertThrows(BenchtopException.class, () -> open(Aio.NATIVE));
+
+        assertEquals(ErrorKind.CONFIG, failure.kind());
+        assertTrue(failure.getMessage().contains("allowed: threads, io_uring, auto"), failure.getMessage());
+    }
+
+    @Test
+    void nativeErrorsAndEndAreReported() throws Exception {
+        Files.write(file, new byte[6000]);
+        try (HostFile disk = openOrSkip(options(false, true, Lock.NONE, Aio.NATIVE));
+                HostFileQueue queue = disk.openQueue(loop)) {
+            assertEquals(1904, run(queue, FileOperation.Kind.READ, 4096, 0, segment(4096, 1)));
+            assertEquals(-Errno.EBADF, run(queue, FileOperation.Kind.WRITE, 0, 0, segment(4096, 1)));
+            assertEquals(0, run(queue, FileOperation.Kind.SYNC, 0, 0));
+            assertEquals(4096, run(queue, FileOperation.Kind.READ, 0, 0, segment(4096, 1)));
+        }
+    }
+
+    @Test
     void fullDeviceGivesEnospc() throws Exception {
         int fd = LibC.open("/dev/full", LibC.O_RDWR | LibC.O_CLOEXEC, 0);
         Assumptions.assumeTrue(fd >= 0, "no /dev/full");
-        try (LinuxFile full = new LinuxFile("/dev/full", fd, false, false, DirectAlignment.NONE, 1);
+        try (LinuxFile full = new LinuxFile("/dev/full", fd, false, false, DirectAlignment.NONE, Aio.THREADS, 1);
                 HostFileQueue queue = full.openQueue(loop)) {
             assertEquals(-Errno.ENOSPC, run(queue, FileOperation.Kind.WRITE, 0, 0, segment(512, 1)));
 
@@ -549,7 +581,7 @@ class LinuxFileTest {
     @ParameterizedTest
     @EnumSource(
             value = Aio.class,
-            names = {"THREADS", "NATIVE", "IO_URING"})
+            names = {"THREADS", "IO_URING"})
     void openAndCloseCyclesLeakNothing(Aio aio) throws Exception {
         Files.write(file, new byte[4096]);
         cycle(aio);
@@ -585,7 +617,7 @@ class LinuxFileTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"THREADS,false", "THREADS,true", "NATIVE,false", "NATIVE,true", "IO_URING,false", "IO_URING,true"})
+    @CsvSource({"THREADS,false", "THREADS,true", "NATIVE,true", "IO_URING,false", "IO_URING,true"})
     void operationsAllocateNothing(Aio aio, boolean direct) throws Exception {
         Files.write(file, new byte[1 << 20]);
         try (HostFile disk = openOrSkip(options(true, direct, Lock.NONE, aio));

@@ -37,6 +37,7 @@ public final class Debugcon implements Device {
     private int pendingHead;
     private int pendingCount;
     private boolean sending;
+    private boolean sendAgain;
     private final byte[] line = new byte[LINE_BYTES];
     private int lineLength;
     private final ArrayDeque<String> lines = new ArrayDeque<>();
@@ -51,8 +52,7 @@ public final class Debugcon implements Device {
 
     /** The type {@code debugcon}. */
     public static DeviceType<DebugconOptions> type() {
-        return new DeviceEntry<>(
-                "debugcon", "debug output port of firmware", DebugconOptions.class, Debugcon::new);
+        return new DeviceEntry<>("debugcon", "debug output port of firmware", DebugconOptions.class, Debugcon::new);
     }
 
     @Override
@@ -98,7 +98,11 @@ public final class Debugcon implements Device {
         while (true) {
             byte value;
             synchronized (lock) {
-                if (sending || pendingCount == 0) {
+                if (sending) {
+                    sendAgain = true;
+                    return;
+                }
+                if (pendingCount == 0) {
                     return;
                 }
                 sending = true;
@@ -107,8 +111,12 @@ public final class Debugcon implements Device {
             boolean taken = chardev.isEmpty() || chardev.get().write(value);
             synchronized (lock) {
                 sending = false;
-                if (!taken) {
+                if (!taken && !sendAgain) {
                     return;
+                }
+                sendAgain = false;
+                if (!taken) {
+                    continue;
                 }
                 pendingHead = (pendingHead + 1) % PENDING_BYTES;
                 pendingCount--;

@@ -38,7 +38,6 @@ final class KeyboardController {
     private int pendingCommand;
     private int pendingKeyboard;
     private boolean lastWasCommand;
-    private boolean scanning;
     private boolean resetRequested;
 
     KeyboardController() {
@@ -53,7 +52,6 @@ final class KeyboardController {
         pendingCommand = 0;
         pendingKeyboard = 0;
         lastWasCommand = false;
-        scanning = true;
         resetRequested = false;
     }
 
@@ -62,6 +60,11 @@ final class KeyboardController {
         boolean taken = resetRequested;
         resetRequested = false;
         return taken;
+    }
+
+    /** The command byte: interrupt enables, disabled ports, translation. */
+    int control() {
+        return control;
     }
 
     boolean a20() {
@@ -211,17 +214,9 @@ final class KeyboardController {
                 fromKeyboard(0xab);
                 fromKeyboard(0x83);
             }
-            case 0xf4 -> {
-                scanning = true;
-                fromKeyboard(KBD_ACK);
-            }
-            case 0xf5, 0xf6 -> {
-                scanning = value == 0xf6;
-                fromKeyboard(KBD_ACK);
-            }
+            case 0xf4, 0xf5, 0xf6 -> fromKeyboard(KBD_ACK);
             case 0xff -> {
                 keyboardCount = 0;
-                scanning = true;
                 fromKeyboard(KBD_ACK);
                 fromKeyboard(KBD_SELF_TEST_PASSED);
             }
@@ -237,8 +232,7 @@ final class KeyboardController {
             int outputPort,
             int pendingCommand,
             int pendingKeyboard,
-            boolean lastWasCommand,
-            boolean scanning) {}
+            boolean lastWasCommand) {}
 
     State save() {
         return new State(
@@ -248,8 +242,7 @@ final class KeyboardController {
                 outputPort,
                 pendingCommand,
                 pendingKeyboard,
-                lastWasCommand,
-                scanning);
+                lastWasCommand);
     }
 
     void restore(State state) {
@@ -260,7 +253,6 @@ final class KeyboardController {
         pendingCommand = state.pendingCommand & 0xff;
         pendingKeyboard = state.pendingKeyboard & 0xff;
         lastWasCommand = state.lastWasCommand;
-        scanning = state.scanning;
         resetRequested = false;
     }
 
