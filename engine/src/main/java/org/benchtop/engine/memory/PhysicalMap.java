@@ -40,13 +40,12 @@ public final class PhysicalMap implements MemoryMap {
         flatten();
     }
 
-    /** A piece of the flattened map. */
-    public record Flat(long gpa, MemorySegment memory, MemoryAccess access) {
-        /** The length. */
-        public long sizeBytes() {
-            return memory.byteSize();
-        }
-    }
+    /**
+     * A piece of the flattened map.
+     *
+     * @param sizeBytes the length of {@code memory}; a component because equality of segments ignores it
+     */
+    public record Flat(long gpa, long sizeBytes, MemorySegment memory, MemoryAccess access) {}
 
     private final class Layer implements Mapping {
         private final String name;
@@ -187,7 +186,7 @@ public final class PhysicalMap implements MemoryMap {
 
     private static void close(List<Flat> result, @Nullable Layer layer, long from, long to) {
         if (layer != null) {
-            result.add(new Flat(from, layer.memory.asSlice(from - layer.gpa, to - from), layer.access));
+            result.add(new Flat(from, to - from, layer.memory.asSlice(from - layer.gpa, to - from), layer.access));
         }
     }
 }

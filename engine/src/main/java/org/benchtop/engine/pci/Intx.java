@@ -2,17 +2,20 @@ package org.benchtop.engine.pci;
 
 import java.util.Optional;
 import org.benchtop.spi.irq.IrqLine;
+import org.benchtop.spi.stats.Counter;
 
 /** A function's INTx pin: follows routing, the disable bit and the status bit. */
 final class Intx implements IrqLine {
     private final PciBusCore bus;
     private final PciFunctionCore function;
+    private final Counter interrupts;
     private volatile boolean level;
     private int gsi = -1;
     private Optional<IrqLine> line = Optional.empty();
     private boolean driven;
 
-    Intx(PciBusCore bus, PciFunctionCore function) {
+    Intx(PciBusCore bus, PciFunctionCore function, Counter interrupts) {
+        this.interrupts = interrupts;
         this.bus = bus;
         this.function = function;
     }
@@ -50,6 +53,9 @@ final class Intx implements IrqLine {
                 line = Optional.of(bus.irqChip().line(gsi));
             }
             line.get().set(wanted);
+            if (wanted) {
+                interrupts.increment();
+            }
             driven = wanted;
         }
     }

@@ -3,6 +3,7 @@ package org.benchtop.engine.pci;
 import org.benchtop.spi.irq.Msi;
 import org.benchtop.spi.pci.Capability;
 import org.benchtop.spi.pci.MessageInterrupts;
+import org.benchtop.spi.stats.Counter;
 import org.jspecify.annotations.Nullable;
 
 /** MSI with 64-bit addresses and per-vector masking (PCI Local Bus 3.0, 6.8.1). */
@@ -15,6 +16,7 @@ final class MsiCapability implements MessageInterrupts {
 
     private final PciBusCore bus;
     private final PciFunctionCore function;
+    private final Counter interrupts;
     private final int vectors;
     private final int capabilityOffset;
     private final @Nullable Msi[] routes;
@@ -25,7 +27,8 @@ final class MsiCapability implements MessageInterrupts {
     private long address;
     private int data;
 
-    MsiCapability(PciBusCore bus, PciFunctionCore function, int vectors, int capabilityOffset) {
+    MsiCapability(PciBusCore bus, PciFunctionCore function, Counter interrupts, int vectors, int capabilityOffset) {
+        this.interrupts = interrupts;
         this.bus = bus;
         this.function = function;
         this.vectors = vectors;
@@ -97,6 +100,7 @@ final class MsiCapability implements MessageInterrupts {
             routes[slot] = route;
             route.target(address, data & -enabledVectors | slot);
         }
+        interrupts.increment();
         route.signal();
     }
 

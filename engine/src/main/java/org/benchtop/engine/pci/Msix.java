@@ -7,6 +7,7 @@ import org.benchtop.spi.irq.Msi;
 import org.benchtop.spi.pci.Capability;
 import org.benchtop.spi.pci.MessageInterrupts;
 import org.benchtop.spi.pci.PciFunctionSpec;
+import org.benchtop.spi.stats.Counter;
 import org.jspecify.annotations.Nullable;
 
 /** MSI-X: capability, table and pending bits (PCI Local Bus 3.0, 6.8.2). */
@@ -19,6 +20,7 @@ final class Msix implements MessageInterrupts {
     private final PciBusCore bus;
     private final PciFunctionCore function;
     private final PciFunctionSpec spec;
+    private final Counter interrupts;
     private final int capabilityOffset;
     private final int vectors;
     /** Two words for each entry: address, and data | control << 32. */
@@ -32,7 +34,8 @@ final class Msix implements MessageInterrupts {
     private volatile boolean enabled;
     private volatile boolean functionMasked;
 
-    Msix(PciBusCore bus, PciFunctionCore function, PciFunctionSpec spec, int capabilityOffset) {
+    Msix(PciBusCore bus, PciFunctionCore function, PciFunctionSpec spec, Counter interrupts, int capabilityOffset) {
+        this.interrupts = interrupts;
         this.bus = bus;
         this.function = function;
         this.spec = spec;
@@ -98,6 +101,7 @@ final class Msix implements MessageInterrupts {
         // The volatile read of enabled above orders this with the writer, which clears it while it changes routes.
         Msi route = routes[vector];
         if (open[vector] && route != null) {
+            interrupts.increment();
             route.signal();
             return;
         }
@@ -108,6 +112,7 @@ final class Msix implements MessageInterrupts {
             if (functionMasked || vectorMasked(vector)) {
                 pending[vector >>> 6] |= 1L << vector;
             } else {
+                interrupts.increment();
                 route(vector).signal();
             }
         }
@@ -147,10 +152,12 @@ final class Msix implements MessageInterrupts {
             Msi route = route(vector);
             route.target(table[2 * vector], (int) table[2 * vector + 1]);
             open[vector] = true;
+            // Publishes the route and the flag to signal(), which reads enabled first.
             enabled = true;
             long bit = 1L << vector;
             if ((pending[vector >>> 6] & bit) != 0) {
                 pending[vector >>> 6] &= ~bit;
+                interrupts.increment();
                 route.signal();
             }
         } else {

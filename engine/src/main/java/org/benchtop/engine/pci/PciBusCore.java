@@ -5,6 +5,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.benchtop.engine.bus.RangeMap;
 import org.benchtop.spi.BenchtopException;
@@ -73,14 +74,14 @@ public final class PciBusCore {
     }
 
     /** Puts a function of the device {@code owner} on the bus. */
-    public synchronized PciFunctionCore add(String owner, Counter exits, PciFunctionSpec spec) {
+    public synchronized PciFunctionCore add(String owner, Counter exits, Counter interrupts, PciFunctionSpec spec) {
         PciAddress address = spec.address().orElseGet(() -> freeSlot(owner));
         PciFunctionCore taken = functions.get(address.devfn());
         if (taken != null) {
             throw BenchtopException.of(
                     ErrorKind.CONFIG, "PCI address " + address + " of " + owner + " is taken by " + taken.owner());
         }
-        PciFunctionCore function = new PciFunctionCore(this, owner, exits, address, spec);
+        PciFunctionCore function = new PciFunctionCore(this, owner, exits, interrupts, address, spec);
         functions.put(address.devfn(), function);
         return function;
     }
@@ -204,11 +205,11 @@ public final class PciBusCore {
     }
 
     /** The bus as one device sees it: functions that it adds belong to it. */
-    public PciBus viewOf(String owner, Counter exits, java.util.function.Consumer<AutoCloseable> resources) {
+    public PciBus viewOf(String owner, Counter exits, Counter interrupts, Consumer<AutoCloseable> resources) {
         return new PciBus() {
             @Override
             public PciFunction add(PciFunctionSpec spec) {
-                PciFunctionCore function = PciBusCore.this.add(owner, exits, spec);
+                PciFunctionCore function = PciBusCore.this.add(owner, exits, interrupts, spec);
                 resources.accept(function);
                 return function;
             }

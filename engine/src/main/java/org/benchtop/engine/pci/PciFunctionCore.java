@@ -41,12 +41,13 @@ public final class PciFunctionCore implements PciFunction {
     private volatile boolean busMaster;
     private boolean closed;
 
-    PciFunctionCore(PciBusCore bus, String owner, Counter exits, PciAddress address, PciFunctionSpec spec) {
+    PciFunctionCore(
+            PciBusCore bus, String owner, Counter exits, Counter interrupts, PciAddress address, PciFunctionSpec spec) {
         this.bus = bus;
         this.owner = owner;
         this.address = address;
         this.spec = spec;
-        this.intx = new Intx(bus, this);
+        this.intx = new Intx(bus, this, interrupts);
         config.set(PciRegs.VENDOR_ID, 2, spec.vendorId());
         config.set(PciRegs.DEVICE_ID, 2, spec.deviceId());
         config.set(PciRegs.REVISION_ID, 1, spec.revision());
@@ -61,10 +62,11 @@ public final class PciFunctionCore implements PciFunction {
         config.writable(PciRegs.LATENCY_TIMER, 1, 0xff);
         config.writable(PciRegs.INTERRUPT_LINE, 1, 0xff);
         CapabilityList list = new CapabilityList();
-        this.msix = new Msix(bus, this, spec, spec.msixVectors() > 0 ? list.add(Msix.capability(spec)) : 0);
+        this.msix = new Msix(bus, this, spec, interrupts, spec.msixVectors() > 0 ? list.add(Msix.capability(spec)) : 0);
         this.msi = new MsiCapability(
                 bus,
                 this,
+                interrupts,
                 spec.msiVectors(),
                 spec.msiVectors() > 0 ? list.add(MsiCapability.capability(spec.msiVectors())) : 0);
         for (Capability capability : spec.capabilities()) {

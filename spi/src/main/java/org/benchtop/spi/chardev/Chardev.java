@@ -1,5 +1,6 @@
 package org.benchtop.spi.chardev;
 
+import java.util.Optional;
 import org.benchtop.spi.event.EventLoop;
 
 /**
@@ -26,6 +27,11 @@ public interface Chardev extends AutoCloseable {
 
     /** One line for people, such as {@code pty /dev/pts/3}. */
     String describe();
+
+    /** What scripts need to read and type, where this backend keeps its output. */
+    default Optional<ConsoleBuffer> console() {
+        return Optional.empty();
+    }
 
     /** Flushes and releases. */
     @Override

@@ -7,6 +7,7 @@ import org.benchtop.spi.bus.IoEventMatch;
 import org.benchtop.spi.event.Doorbell;
 import org.benchtop.spi.irq.IrqChip;
 import org.benchtop.spi.memory.MemoryAccess;
+import org.benchtop.spi.state.SavedState;
 
 /** One VM of an engine. Control plane; any thread; closed after its vCPUs. */
 public interface CpuVm extends AutoCloseable {
@@ -49,6 +50,20 @@ public interface CpuVm extends AutoCloseable {
 
     /** Guest time stops and continues with the vCPUs; called when none is running. */
     default void paused(boolean paused) {}
+
+    /**
+     * Interrupt controllers and timers of the engine go to their power-on state; lines stay as their devices drive them.
+     * Called when no vCPU is running, before the vCPUs' own {@link Vcpu#reset}.
+     */
+    default void reset() {}
+
+    /** What the guest can observe of the VM besides memory and vCPUs. Called when no vCPU is running. */
+    default SavedState saveState() {
+        return SavedState.EMPTY;
+    }
+
+    /** Sets what {@link #saveState} gave. Called when no vCPU is running. */
+    default void restoreState(SavedState state) {}
 
     @Override
     void close();

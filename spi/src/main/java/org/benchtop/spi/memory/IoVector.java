@@ -43,7 +43,7 @@ public final class IoVector {
             return;
         }
         sizeBytes += lengthBytes;
-        if (count > 0 && bases[count - 1].equals(base) && offsets[count - 1] + lengths[count - 1] == offset) {
+        if (count > 0 && continues(base, offset)) {
             lengths[count - 1] += lengthBytes;
             return;
         }
@@ -54,6 +54,14 @@ public final class IoVector {
         offsets[count] = offset;
         lengths[count] = lengthBytes;
         count++;
+    }
+
+    private boolean continues(MemorySegment base, long offset) {
+        MemorySegment last = bases[count - 1];
+        // Equality of segments compares where they start only.
+        return offsets[count - 1] + lengths[count - 1] == offset
+                && last.byteSize() == base.byteSize()
+                && last.equals(base);
     }
 
     /** Appends {@code lengthBytes} bytes of another list, starting {@code skipBytes} into it. */

@@ -1,0 +1,140 @@
+package org.benchtop.engine;
+
+import org.benchtop.spi.block.BlockBackend;
+import org.benchtop.spi.block.BlockCapabilities;
+import org.benchtop.spi.block.BlockCompletion;
+import org.benchtop.spi.block.BlockQueue;
+import org.benchtop.spi.block.BlockRequest;
+import org.benchtop.spi.block.BlockStatus;
+import org.benchtop.spi.event.EventLoop;
+import org.benchtop.spi.stats.Counter;
+import org.benchtop.spi.stats.LatencyHistogram;
+import org.benchtop.spi.stats.Stats;
+import org.jspecify.annotations.Nullable;
+
+/** Counts and times what a device asks of its drive, the same way for every device and backend. */
+final class InstrumentedBackend implements BlockBackend {
+    private final String drive;
+    private final BlockBackend inner;
+    private final Kind reads;
+    private final Kind writes;
+    private final Kind flushes;
+    private final Kind discards;
+    private final Kind zeroes;
+    private final Counter errors;
+
+    InstrumentedBackend(String drive, BlockBackend inner, Stats stats) {
+        this.drive = drive;
+        this.inner = inner;
+        this.reads = new Kind("read", stats);
+        this.writes = new Kind("write", stats);
+        this.flushes = new Kind("flush", stats);
+        this.discards = new Kind("discard", stats);
+        this.zeroes = new Kind("write-zeroes", stats);
+        this.errors = stats.counter("errors");
+    }
+
+    private static final class Kind {
+        private final String name;
+        private final Counter requests;
+        private final Counter bytes;
+        private final LatencyHistogram latency;
+
+        Kind(String name, Stats stats) {
+            this.name = name;
+            this.requests = stats.counter(name + "-requests");
+            this.bytes = stats.counter(name + "-bytes", "B");
+            this.latency = stats.histogram(name + "-latency");
+        }
+    }
+
+    private Kind kind(BlockRequest request) {
+        return switch (request) {
+            case BlockRequest.Read r -> reads;
+            case BlockRequest.Write w -> writes;
+            case BlockRequest.Flush f -> flushes;
+            case BlockRequest.Discard d -> discards;
+            case BlockRequest.WriteZeroes z -> zeroes;
+        };
+    }
+
+    @Override
+    public BlockCapabilities capabilities() {
+        return inner.capabilities();
+    }
+
+    @Override
+    public BlockQueue openQueue(EventLoop loop) {
+        return new Queue(inner.openQueue(loop));
+    }
+
+    @Override
+    public String describe() {
+        return inner.describe();
+    }
+
+    /** Does nothing: the machine closes the backend itself, after every device. */
+    @Override
+    public void close() {}
+
+    private final class Queue implements BlockQueue {
+        private final BlockQueue queue;
+        private @Nullable Pending free;
+
+        Queue(BlockQueue queue) {
+            this.queue = queue;
+        }
+
+        @Override
+        public void submit(BlockRequest request, BlockCompletion completion) {
+            Pending pending = free;
+            if (pending == null) {
+                pending = new Pending(this);
+            } else {
+                free = pending.next;
+            }
+            pending.completion = completion;
+            pending.startNanos = System.nanoTime();
+            queue.submit(request, pending);
+        }
+
+        @Override
+        public void kick() {
+            queue.kick();
+        }
+
+        @Override
+        public void close() {
+            queue.close();
+        }
+    }
+
+    /** A request in flight; pooled per queue, so used by one loop only. */
+    private final class Pending implements BlockCompletion {
+        private final Queue queue;
+        private @Nullable Pending next;
+        private BlockCompletion completion = (request, status) -> {};
+        private long startNanos;
+
+        Pending(Queue queue) {
+            this.queue = queue;
+        }
+
+        @Override
+        public void completed(BlockRequest request, BlockStatus status) {
+            long nanos = System.nanoTime() - startNanos;
+            Kind kind = kind(request);
+            kind.requests.increment();
+            kind.bytes.add(request.lengthBytes());
+            kind.latency.record(nanos);
+            if (status != BlockStatus.OK) {
+                errors.increment();
+            }
+            BlockIoEvent.emit(drive, kind.name, request, status, nanos);
+            BlockCompletion done = completion;
+            next = queue.free;
+            queue.free = this;
+            done.completed(request, status);
+        }
+    }
+}

@@ -1,0 +1,9 @@
+package org.benchtop.engine.kvm;
+
+/** A result register of CPUID. */
+enum CpuidRegister {
+    EAX,
+    EBX,
+    ECX,
+    EDX,
+}

@@ -1,0 +1,25 @@
+package org.benchtop.engine.kvm;
+
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemoryLayout.PathElement;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.StructLayout;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
+
+/** {@code struct kvm_msrs}: the head of a list of MSRs; {@link KvmMsrEntry} follow. Source: linux/kvm.h, asm/kvm.h. */
+final class KvmMsrs {
+    static final StructLayout LAYOUT = MemoryLayout.structLayout(
+            ValueLayout.JAVA_INT.withName("nmsrs"),
+            ValueLayout.JAVA_INT.withName("padding"))
+            .withName("kvm_msrs");
+    static final long SIZE = Layouts.checked(LAYOUT, 8);
+
+    private static final VarHandle NMSRS = LAYOUT.varHandle(PathElement.groupElement("nmsrs"));
+
+    private KvmMsrs() {}
+
+    static void nmsrs(MemorySegment segment, long offset, int value) {
+        NMSRS.set(segment, offset, value);
+    }
+}

@@ -1,0 +1,5 @@
+/** The firmware configuration device. */
+@NullMarked
+package org.benchtop.pc.firmware;
+
+import org.jspecify.annotations.NullMarked;
