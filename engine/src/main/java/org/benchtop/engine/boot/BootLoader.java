@@ -1,5 +1,6 @@
 package org.benchtop.engine.boot;
 
+import java.util.Optional;
 import java.util.function.Function;
 import org.benchtop.engine.config.BootSpec;
 import org.benchtop.spi.guest.GuestProgramType;
@@ -17,10 +18,26 @@ public final class BootLoader {
     public static BootImage load(BootSpec spec, Function<String, GuestProgramType> guestPrograms) {
         return switch (spec) {
             case BootSpec.None _ -> new NoImage();
-            case BootSpec.Guest guest -> new ElfImage(guestPrograms.apply(guest.program()).name());
-            case BootSpec.Kernel kernel -> new BzImage(kernel.kernel().toString());
-            case BootSpec.Firmware firmware -> new FirmwareImage(firmware.firmware().toString());
-            case BootSpec.Flat flat -> new FlatImage(flat.flat().toString());
+            case BootSpec.Guest guest ->
+                new GuestProgramImage(KernelImage.parse(
+                        new ImageBytes(
+                                "guest program " + guest.program(),
+                                guestPrograms.apply(guest.program()).elf()),
+                        guest.cmdline(),
+                        Optional.empty(),
+                        BootSpec.Protocol.PVH));
+            case BootSpec.Kernel kernel -> kernel(kernel);
+            case BootSpec.Firmware firmware -> FirmwareImage.load(firmware.firmware());
+            case BootSpec.Flat flat -> FlatImage.load(flat);
         };
+    }
+
+    private static BootImage kernel(BootSpec.Kernel spec) {
+        ImageBytes image = new ImageBytes("kernel " + spec.kernel(), ImageFiles.read("kernel", spec.kernel()));
+        Optional<Initrd> initrd =
+                spec.initrd().map(file -> new Initrd("initrd " + file, ImageFiles.read("initrd", file)));
+        return BzImage.isBzImage(image)
+                ? BzImage.parse(image, spec.cmdline(), initrd, spec.protocol())
+                : KernelImage.parse(image, spec.cmdline(), initrd, spec.protocol());
     }
 }

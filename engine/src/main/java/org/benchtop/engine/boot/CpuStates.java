@@ -72,6 +72,12 @@ final class CpuStates {
                 APIC_BASE);
     }
 
+    /** General registers of a loader that passes one pointer. */
+    static Registers registers(long entry, long rax, long rbx, long rsi) {
+        return new Registers(
+                rax, rbx, 0, 0, rsi, 0, BootLayout.STACK_TOP, 0, 0, 0, 0, 0, 0, 0, 0, 0, entry, Registers.ZERO.rflags());
+    }
+
     /** 32-bit protected mode without paging, flat segments. */
     static SpecialRegisters protectedMode(DescriptorTable gdt) {
         return flat(gdt, false, CR0_PE | CR0_ET | CR0_NE, 0, 0, 0);

@@ -26,17 +26,17 @@ public sealed interface BootSpec {
     /**
      * A Linux kernel or another ELF or multiboot image.
      *
-     * @param kernel vmlinux, bzImage, or another ELF with a PVH note
+     * @param kernel vmlinux, bzImage, another ELF with a PVH note, or a Multiboot image
      * @param initrd initial RAM disk
      * @param cmdline kernel command line
      * @param protocol how to enter it
      */
     record Kernel(
-            @Option(doc = "vmlinux (ELF) or bzImage") Path kernel,
+            @Option(doc = "vmlinux (ELF), bzImage or Multiboot image") Path kernel,
             @Option(doc = "initial RAM disk") Optional<Path> initrd,
             @Option(doc = "kernel command line", value = "") String cmdline,
 
-            @Option(doc = "how to enter the kernel; auto takes PVH where the image offers it", value = "auto")
+            @Option(doc = "how to enter the kernel; auto takes what the image offers", value = "auto")
             Protocol protocol)
             implements BootSpec {}
 
@@ -70,12 +70,14 @@ public sealed interface BootSpec {
 
     /** How a kernel is entered. */
     enum Protocol {
-        /** PVH where the image has the note, otherwise the 64-bit protocol. */
+        /** PVH where the image has the note, Multiboot where it has that header, otherwise the 64-bit protocol. */
         AUTO,
         /** 32-bit entry of the PVH ABI. */
         PVH,
         /** 64-bit entry of the Linux boot protocol. */
         LINUX64,
+        /** 32-bit entry of Multiboot 1. */
+        MULTIBOOT,
     }
 
     /** The CPU mode in which raw code is entered. */

@@ -88,8 +88,11 @@ public final class MachineYaml {
                             + Suggestions.list(SpecReader.KEYS) + ", got " + root.shape())
                     .exception();
         }
-        return new MachineYaml(
-                mapping, baseDir.toAbsolutePath(), defaultName.replaceAll("[^A-Za-z0-9_.-]", "-"));
+        return of(mapping, baseDir, defaultName);
+    }
+
+    static MachineYaml of(ConfigValue.Mapping root, Path baseDir, String defaultName) {
+        return new MachineYaml(root, baseDir.toAbsolutePath(), defaultName.replaceAll("[^A-Za-z0-9_.-]", "-"));
     }
 
     /** The document as written. */

@@ -91,7 +91,7 @@ public final class OptionBinder {
         try {
             return Optional.of(shape.create(values));
         } catch (IllegalArgumentException e) {
-            problems.add(options, subject + ": " + oneLine(e));
+            problems.add(options, (options.path().equals(subject) ? "" : subject + ": ") + oneLine(e));
             return Optional.empty();
         }
     }

@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
 
 /** Sizes and durations as people write them. */
 public final class Units {
-    private static final Pattern NUMBER = Pattern.compile("(\\d{1,18}(?:\\.\\d{1,9})?) ?([a-zA-Zµ]*)");
+    private static final Pattern NUMBER = Pattern.compile("(\\d{1,19}(?:\\.\\d{1,9})?) ?([a-zA-Zµ]*)");
     private static final Pattern WHOLE = Pattern.compile("[+-]?(?:0[xX][0-9a-fA-F]{1,16}|\\d{1,19})");
     private static final String PREFIXES = "kmgtpe";
     private static final List<String> BINARY_NAMES = List.of("KiB", "MiB", "GiB", "TiB", "PiB", "EiB");

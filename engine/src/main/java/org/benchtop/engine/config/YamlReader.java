@@ -74,7 +74,7 @@ final class YamlReader {
             Function<String, Optional<String>> variables) {
         SourcePosition start = new SourcePosition(source, firstLine, firstLine == 0 ? 0 : 1);
         if (text.length() > MAX_CHARACTERS) {
-            throw new ConfigProblem(start, "", "longer than " + MAX_CHARACTERS + " characters").exception();
+            throw new ConfigProblem(start, path, "longer than " + MAX_CHARACTERS + " characters").exception();
         }
         YamlReader reader = null;
         try {
@@ -85,10 +85,10 @@ final class YamlReader {
                     ? start
                     : reader.position(e.getProblemMark());
             String context = e.getContext() == null ? "" : " " + e.getContext();
-            throw new ConfigProblem(position, "", oneLine("not valid YAML" + context + ": " + e.getProblem()))
+            throw new ConfigProblem(position, path, oneLine("not valid YAML" + context + ": " + e.getProblem()))
                     .exception();
         } catch (YAMLException e) {
-            throw new ConfigProblem(start, "", oneLine("not valid YAML: " + e.getMessage())).exception();
+            throw new ConfigProblem(start, path, oneLine("not valid YAML: " + e.getMessage())).exception();
         }
     }
 

@@ -7,6 +7,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import org.benchtop.engine.linux.Errno;
 import org.benchtop.engine.linux.LibC;
@@ -558,6 +559,12 @@ final class KvmVcpu implements Vcpu {
     @Override
     public boolean msr(int number, long value) {
         return registers.msr(number, value);
+    }
+
+    @Override
+    public OptionalLong tscKilohertz() {
+        OptionalInt khz = registers.tscKhz();
+        return khz.isPresent() ? OptionalLong.of(khz.getAsInt()) : OptionalLong.empty();
     }
 
     @Override

@@ -295,6 +295,13 @@ final class Emitter {
                 asm.rr(insn.wide, 0xf7, 6, RCX);
                 finish(insn, insn.op == Op.UDIV ? RAX : RDX);
             }
+            case DIVIDE128 -> {
+                moveTo(RCX, insn.args[2], true);
+                moveTo(RAX, insn.args[1], true);
+                moveTo(RDX, insn.args[0], true);
+                asm.rr(true, 0xf7, 6, RCX);
+                finish(insn, RAX);
+            }
             case MULHI, UMULHI -> {
                 moveTo(RAX, insn.args[0], true);
                 asm.rr(true, 0xf7, insn.op == Op.MULHI ? 5 : 4, use(insn.args[1], true, RCX));
@@ -398,6 +405,7 @@ final class Emitter {
             case PARK -> monitorCall(Monitor.CALL_PARK);
             case STI -> monitorCall(Monitor.CALL_INTERRUPTS_ON);
             case CLI -> monitorCall(Monitor.CALL_INTERRUPTS_OFF);
+            case FLUSH_TLB -> monitorCall(Monitor.CALL_FLUSH_TLB);
             case CAS -> {
                 moveTo(RAX, insn.args[1], insn.wide);
                 int value = use(insn.args[2], insn.wide, RCX);

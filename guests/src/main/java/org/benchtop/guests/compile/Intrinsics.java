@@ -57,6 +57,7 @@ final class Intrinsics {
             case "fetchAdd64" -> result(t, Op.XADD, true, Kind.LONG, 2, 0);
             case "exchange32" -> result(t, Op.XCHG, false, Kind.INT, 2, 0);
             case "exchange64" -> result(t, Op.XCHG, true, Kind.LONG, 2, 0);
+            case "divide128" -> result(t, Op.DIVIDE128, true, Kind.LONG, 3, 0);
             case "copy" -> effect(t, Op.COPY, 3);
             case "fill8" -> effect(t, Op.FILL8, 3);
             case "fill64" -> effect(t, Op.FILL64, 3);
@@ -82,6 +83,7 @@ final class Intrinsics {
             case "writeMsr" -> effect(t, Op.WRMSR, 2);
             case "enableInterrupts" -> effect(t, Op.STI, 0);
             case "disableInterrupts" -> effect(t, Op.CLI, 0);
+            case "flushTlb" -> effect(t, Op.FLUSH_TLB, 0);
             case "waitWhileEqual" -> effect(t, Op.WAIT, 2);
             case "park" -> effect(t, Op.PARK, 0);
             case "cpu" -> result(t, Op.CPU, false, Kind.INT, 0, 0);

@@ -44,6 +44,7 @@ final class Ir {
         REM,
         UDIV,
         UREM,
+        DIVIDE128,
         MULHI,
         UMULHI,
         SEXT8,
@@ -81,6 +82,7 @@ final class Ir {
         PARK,
         STI,
         CLI,
+        FLUSH_TLB,
         CAS,
         XADD,
         XCHG,
@@ -95,7 +97,8 @@ final class Ir {
 
         /** Can be dropped when nobody reads its result. */
         boolean pure() {
-            return ordinal() <= UCOMPARE.ordinal() && this != DIV && this != REM && this != UDIV && this != UREM;
+            return ordinal() <= UCOMPARE.ordinal() && this != DIV && this != REM && this != UDIV && this != UREM
+                    && this != DIVIDE128;
         }
 
         /** Physical registers, as a bit mask, whose contents do not survive the instruction. */

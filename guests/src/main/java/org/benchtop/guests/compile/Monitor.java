@@ -27,6 +27,7 @@ final class Monitor {
     static final int CALL_PARK = CALL_WAIT + 3;
     static final int CALL_INTERRUPTS_ON = CALL_WAIT + 4;
     static final int CALL_INTERRUPTS_OFF = CALL_WAIT + 5;
+    static final int CALL_FLUSH_TLB = CALL_WAIT + 6;
 
     /** Symbols the monitor refers to: the runtime's ring-3 entries and the stack for exception reports. */
     static final String START = "start";
@@ -104,6 +105,7 @@ final class Monitor {
                 .map(fixup -> new Assembler.Fixup(
                         fixup.offset() + CODE, fixup.kind(), fixup.symbol(), fixup.addend()))
                 .toList();
+        symbols.put("first_page_entry", (long) table(PAGE_TABLES));
         symbols.put("monitor_park", address(park));
         symbols.put("monitor_start_cpu", address(longMode));
         symbols.put("monitor_pvh_entry", address(pvh));
@@ -158,9 +160,10 @@ final class Monitor {
         asm.emit(0x89, 0x1d); // mov [START_INFO], ebx
         asm.emit32((int) GuestLayout.START_INFO);
         asm.emit(MASK_LEGACY_PICS);
-        protectedMode = asm.position();
         asm.emit(0x0f, 0x01, 0x15); // lgdt
         asm.emit32(table(GDT + 0x3d0));
+        // Secondary CPUs come here with the same table, on segments with 64 KiB limits.
+        protectedMode = asm.position();
         asm.emit8(0xb8);
         asm.emit32(DATA);
         asm.emit(0x8e, 0xd8, 0x8e, 0xc0, 0x8e, 0xd0); // ds, es, ss
@@ -222,7 +225,7 @@ final class Monitor {
         int others = asm.newLabel();
         int done = asm.newLabel();
         asm.aluImmediate(Assembler.SUB, false, Assembler.RAX, CALL_WAIT);
-        asm.aluImmediate(Assembler.CMP, false, Assembler.RAX, CALL_INTERRUPTS_OFF - CALL_WAIT);
+        asm.aluImmediate(Assembler.CMP, false, Assembler.RAX, CALL_FLUSH_TLB - CALL_WAIT);
         asm.jcc(7, exception);
         asm.aluImmediate(Assembler.ADD, true, Assembler.Mem.at(Assembler.RSP, 0), 2); // past the UD2
         asm.test(false, Assembler.RAX, Assembler.RAX);
@@ -239,6 +242,7 @@ final class Monitor {
         // The interrupt flag of ring 3 changes in the saved RFLAGS, because IOPL may not survive an IRET.
         callCase(CALL_INTERRUPTS_ON, 0x81, 0x4c, 0x24, 0x10, 0x00, 0x02, 0x00, 0x00);
         callCase(CALL_INTERRUPTS_OFF, 0x81, 0x64, 0x24, 0x10, 0xff, 0xfd, 0xff, 0xff);
+        callCase(CALL_FLUSH_TLB, 0x0f, 0x20, 0xd8, 0x0f, 0x22, 0xd8); // mov rax, cr3; mov cr3, rax
         asm.jmp(parkLabel);
         asm.bind(exception);
         asm.aluImmediate(Assembler.ADD, false, Assembler.RAX, CALL_WAIT);
@@ -349,11 +353,11 @@ final class Monitor {
         }
     }
 
-    /** Page 0 and the pages below each stack are absent, so that null and overflow fault. */
+    /** The pages below each stack are absent, so that overflow faults; page 0 follows once the loader's data is read. */
     private static boolean guard(long address) {
         long stacksEnd = GuestLayout.STACKS + GuestLayout.MAX_CPUS * GuestLayout.STACK_SLOT_SIZE;
         if (address < GuestLayout.STACKS || address >= stacksEnd) {
-            return address == 0;
+            return false;
         }
         long inSlot = address % GuestLayout.STACK_SLOT_SIZE;
         return inSlot == 0 || inSlot == GuestLayout.STACK_SLOT_SIZE - 0x2000;

@@ -2,6 +2,7 @@ package org.benchtop.guests.compile;
 
 import java.lang.classfile.Attributes;
 import java.lang.classfile.MethodModel;
+import java.lang.constant.MethodTypeDesc;
 import java.lang.reflect.AccessFlag;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -16,7 +17,6 @@ import java.util.Set;
 import java.util.function.Supplier;
 import org.benchtop.guests.ClassSource;
 import org.benchtop.spi.BenchtopException;
-import org.benchtop.spi.ErrorKind;
 
 /** Everything that one guest program consists of: collects methods, fields, texts and memory as they are referred to. */
 final class Program {
@@ -41,6 +41,8 @@ final class Program {
     private final Map<String, String> places = new HashMap<>();
     private final Map<String, String> aliases = new LinkedHashMap<>();
     private final Map<String, Translator.Value> constantFields = new HashMap<>();
+    private final Map<String, String> callers = new HashMap<>();
+    private final Map<String, MethodTypeDesc> methodTypes = new HashMap<>();
     private final Set<ClassUnit> started = new LinkedHashSet<>();
     private ClassUnit compiling;
 
@@ -171,10 +173,30 @@ final class Program {
         });
     }
 
+    /** A parsed method descriptor. */
+    MethodTypeDesc methodType(String descriptor) {
+        return methodTypes.computeIfAbsent(descriptor, MethodTypeDesc::ofDescriptor);
+    }
+
     /** The symbol of a method, which will be compiled too. */
     String methodSymbol(String owner, String name, String descriptor, Supplier<RuntimeException> missing) {
         ClassUnit unit = unit(owner, missing);
-        return enqueue(unit, unit.method(name + descriptor).orElseThrow(missing));
+        MethodModel model = unit.method(name + descriptor)
+                .filter(method -> method.code().isPresent())
+                .orElseThrow(missing);
+        return enqueue(unit, model);
+    }
+
+    /** Remembers who first called a method of the Java library, for error messages. */
+    void noteCaller(String methodSymbol, Supplier<String> caller) {
+        if (methodSymbol.startsWith("java.")) {
+            callers.computeIfAbsent(methodSymbol, symbol -> caller.get());
+        }
+    }
+
+    /** Who called a method of the Java library; empty if unknown. */
+    String caller(String methodSymbol) {
+        return callers.getOrDefault(methodSymbol, "");
     }
 
     String fieldSymbol(
@@ -214,14 +236,5 @@ final class Program {
             throw BenchtopException.config("guest memory \"" + symbol + "\" is reserved twice, with different sizes");
         }
         return symbol;
-    }
-
-    BenchtopException error(String place, String sourceFile, int line, String what) {
-        String where = sourceFile.isEmpty() ? "line " + line : sourceFile + ":" + line;
-        return BenchtopException.of(
-                ErrorKind.CONFIG,
-                place + " (" + where + "): guest code cannot use " + what,
-                Map.of("method", place, "file", sourceFile, "line", line, "construct", what),
-                null);
     }
 }

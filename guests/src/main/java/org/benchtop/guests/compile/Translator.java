@@ -46,6 +46,8 @@ import org.benchtop.guests.compile.Ir.Op;
 import org.benchtop.guests.compile.Ir.Operand;
 import org.benchtop.guests.compile.Ir.Reg;
 import org.benchtop.guests.compile.Ir.Sym;
+import org.benchtop.spi.BenchtopException;
+import org.benchtop.spi.ErrorKind;
 
 /**
  * Turns the bytecode of one static method into {@link Ir}.
@@ -138,7 +140,7 @@ final class Translator {
         }
         declareParameters();
         findBlocks(code);
-        for (CodeElement element : code) {
+        for (CodeElement element : code.elementList()) {
             switch (element) {
                 case LabelTarget target -> startBlockAt(target.label());
                 case LineNumber number -> line = number.line();
@@ -160,7 +162,7 @@ final class Translator {
     }
 
     private void declareParameters() {
-        MethodTypeDesc type = model.methodTypeSymbol();
+        MethodTypeDesc type = program.methodType(model.methodType().stringValue());
         checkType(type.returnType());
         int slot = 0;
         for (ClassDesc parameter : type.parameterList()) {
@@ -171,24 +173,18 @@ final class Translator {
     }
 
     private void findBlocks(CodeModel code) {
-        Set<Label> targets = new HashSet<>();
-        for (CodeElement element : code) {
+        for (CodeElement element : code.elementList()) {
             switch (element) {
-                case BranchInstruction branch -> targets.add(branch.target());
+                case BranchInstruction branch -> blockOf.put(branch.target(), -1);
                 case TableSwitchInstruction table -> {
-                    targets.add(table.defaultTarget());
-                    table.cases().forEach(each -> targets.add(each.target()));
+                    blockOf.put(table.defaultTarget(), -1);
+                    table.cases().forEach(each -> blockOf.put(each.target(), -1));
                 }
                 case LookupSwitchInstruction lookup -> {
-                    targets.add(lookup.defaultTarget());
-                    lookup.cases().forEach(each -> targets.add(each.target()));
+                    blockOf.put(lookup.defaultTarget(), -1);
+                    lookup.cases().forEach(each -> blockOf.put(each.target(), -1));
                 }
                 default -> {}
-            }
-        }
-        for (CodeElement element : code) {
-            if (element instanceof LabelTarget target && targets.contains(target.label())) {
-                blockOf.put(target.label(), -1);
             }
         }
     }
@@ -244,6 +240,15 @@ final class Translator {
 
     /** Moves the symbolic stack into the join registers that {@code targets} expect. */
     private void flushStack(Ir.Block... targets) {
+        if (stack.isEmpty()) {
+            for (Ir.Block target : targets) {
+                List<Kind> expected = entryStacks.putIfAbsent(target.id, List.of());
+                if (expected != null && !expected.isEmpty()) {
+                    throw unsupported("a join with different operand stacks");
+                }
+            }
+            return;
+        }
         List<Kind> kinds = stack.stream().map(Value::kind).toList();
         for (Ir.Block target : targets) {
             List<Kind> expected = entryStacks.putIfAbsent(target.id, kinds);
@@ -713,17 +718,16 @@ final class Translator {
         if (field.opcode() != Opcode.GETSTATIC && field.opcode() != Opcode.PUTSTATIC) {
             throw unsupported("an instance field (" + field.name().stringValue() + ")");
         }
-        ClassDesc type = field.typeSymbol();
-        String shown = name(field.owner().asSymbol()) + "." + field.name().stringValue();
-        if (!type.isPrimitive() || type.descriptorString().matches("[FDV]")) {
-            throw unsupported("the static field " + shown + " of type " + name(type));
+        String type = field.type().stringValue();
+        if (type.length() != 1 || "ZBCSIJ".indexOf(type.charAt(0)) < 0) {
+            throw unsupported("the static field " + shown(field) + " of type " + name(field.typeSymbol()));
         }
         if (field.owner().asInternalName().startsWith("java/")) {
-            throw unsupported("the static field " + shown + " of the Java library");
+            throw unsupported("the static field " + shown(field) + " of the Java library");
         }
         String owner = field.owner().asInternalName();
         String fieldName = field.name().stringValue();
-        program.unit(owner, () -> unsupported("the unknown static field " + shown));
+        program.unit(owner, () -> unsupported("the unknown static field " + shown(field)));
         if (field.opcode() == Opcode.GETSTATIC && program.constantField(owner, fieldName).isPresent()) {
             push(program.constantField(owner, fieldName).orElseThrow());
             return;
@@ -741,9 +745,9 @@ final class Translator {
         String symbol = program.fieldSymbol(
                 owner,
                 fieldName,
-                type.descriptorString(),
+                type,
                 width & 15,
-                () -> unsupported("the unknown static field " + shown));
+                () -> unsupported("the unknown static field " + shown(field)));
         if (field.opcode() == Opcode.GETSTATIC) {
             Insn load = new Insn(Op.LOAD, false, Insn.NO_RESULT, new Sym(symbol, 0));
             load.detail = width;
@@ -755,8 +759,12 @@ final class Translator {
         }
     }
 
-    private static int width(ClassDesc type) {
-        return switch (type.descriptorString()) {
+    private static String shown(FieldInstruction field) {
+        return name(field.owner().asSymbol()) + "." + field.name().stringValue();
+    }
+
+    private static int width(String type) {
+        return switch (type) {
             case "Z", "B" -> Ir.SIGNED8;
             case "C" -> Ir.UNSIGNED16;
             case "S" -> Ir.SIGNED16;
@@ -767,11 +775,10 @@ final class Translator {
 
     private void invoke(InvokeInstruction invoke) {
         String owner = invoke.owner().asInternalName();
-        String target = name(invoke.owner().asSymbol()) + "." + invoke.name().stringValue();
         if (invoke.opcode() != Opcode.INVOKESTATIC) {
-            throw unsupported("a call of the instance method " + target);
+            throw unsupported("a call of the instance method " + target(invoke));
         }
-        MethodTypeDesc type = invoke.typeSymbol();
+        MethodTypeDesc type = program.methodType(invoke.type().stringValue());
         if (Intrinsics.translate(this, owner, invoke.name().stringValue(), type)) {
             return;
         }
@@ -780,9 +787,15 @@ final class Translator {
         String symbol = program.methodSymbol(
                 owner,
                 invoke.name().stringValue(),
-                type.descriptorString(),
-                () -> unsupported("a call of the unknown method " + target));
+                invoke.type().stringValue(),
+                () -> unsupported("a call of " + target(invoke) + ", which is unknown or has no bytecode"));
+        program.noteCaller(
+                symbol, () -> unit.internalName().startsWith("java/") ? program.caller(method.symbol) : place());
         call(new Insn(Op.CALL, result.wide(), Insn.NO_RESULT), symbol, type.parameterCount(), type.returnType());
+    }
+
+    private static String target(InvokeInstruction invoke) {
+        return name(invoke.owner().asSymbol()) + "." + invoke.name().stringValue();
     }
 
     void call(Insn call, String symbol, int parameterCount, ClassDesc returnType) {
@@ -878,14 +891,17 @@ final class Translator {
 
     /** The kind of a parameter, result or local; void counts as int. */
     private Kind checkType(ClassDesc type) {
-        if (type.equals(ConstantDescs.CD_String) || type.equals(TASK)) {
-            return Kind.REFERENCE;
-        }
-        return switch (type.descriptorString()) {
-            case "Z", "B", "C", "S", "I", "V" -> Kind.INT;
-            case "J" -> Kind.LONG;
-            case "F", "D" -> throw unsupported("floating point");
-            default -> throw unsupported("a parameter or result of type " + name(type));
+        String descriptor = type.descriptorString();
+        return switch (descriptor.charAt(0)) {
+            case 'Z', 'B', 'C', 'S', 'I', 'V' -> Kind.INT;
+            case 'J' -> Kind.LONG;
+            case 'F', 'D' -> throw unsupported("floating point");
+            default -> {
+                if (type.equals(ConstantDescs.CD_String) || type.equals(TASK)) {
+                    yield Kind.REFERENCE;
+                }
+                throw unsupported("a parameter or result of type " + name(type));
+            }
         };
     }
 
@@ -913,11 +929,21 @@ final class Translator {
         return descriptor.substring(1, descriptor.length() - 1);
     }
 
-    RuntimeException unsupported(String what) {
-        String parameters = model.methodTypeSymbol().parameterList().stream()
+    /** {@code package.Class.method(parameters) (File.java:LINE)}. */
+    private String place() {
+        String parameters = program.methodType(model.methodType().stringValue()).parameterList().stream()
                 .map(Translator::name)
                 .collect(Collectors.joining(", "));
-        String place = unit.binaryName() + "." + model.methodName().stringValue() + "(" + parameters + ")";
-        return program.error(place, unit.sourceFile(), line, what);
+        String where = unit.sourceFile().isEmpty() ? "line " + line : unit.sourceFile() + ":" + line;
+        return unit.binaryName() + "." + model.methodName().stringValue() + "(" + parameters + ") (" + where + ")";
+    }
+
+    RuntimeException unsupported(String what) {
+        String caller = unit.internalName().startsWith("java/") ? program.caller(method.symbol) : "";
+        return BenchtopException.of(
+                ErrorKind.CONFIG,
+                place() + ": guest code cannot use " + what + (caller.isEmpty() ? "" : ", called from " + caller),
+                Map.of("class", unit.binaryName(), "file", unit.sourceFile(), "line", line, "construct", what),
+                null);
     }
 }

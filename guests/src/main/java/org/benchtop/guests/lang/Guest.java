@@ -155,6 +155,11 @@ public final class Guest {
         throw notInGuest();
     }
 
+    /** Divides the unsigned 128-bit number {@code high:low}; a quotient beyond 64 bits is exception 0. */
+    public static long divide128(long high, long low, long divisor) {
+        throw notInGuest();
+    }
+
     /** Reads an 8-bit port, zero-extended. */
     public static int in8(int port) {
         throw notInGuest();
@@ -242,6 +247,11 @@ public final class Guest {
      * caller looks again.
      */
     public static void waitWhileEqual(long address, long seen) {
+        throw notInGuest();
+    }
+
+    /** Makes this CPU see changes of its page table. */
+    public static void flushTlb() {
         throw notInGuest();
     }
 

@@ -41,6 +41,9 @@ public final class Console {
     /** Takes the lock away from whoever holds it: for reports of a dying guest. */
     static void seize() {
         Guest.store32Volatile(LOCK, 0);
+        if (!present) {
+            open();
+        }
         if (used > CAPACITY - 2) {
             used = 0;
         }

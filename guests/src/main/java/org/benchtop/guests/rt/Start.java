@@ -13,8 +13,16 @@ final class Start {
         }
         Guest.callInitializers();
         Cmdline.load();
+        Memory.load();
         Console.open();
+        catchNullAddresses();
         Guest.enableInterrupts();
         Exit.exit(Guest.callEntry());
+    }
+
+    /** The loader may have left its data in page 0; from now on an access there is an error. */
+    private static void catchNullAddresses() {
+        Guest.store64(Guest.symbol("first_page_entry"), 0);
+        Guest.flushTlb();
     }
 }

@@ -1,54 +1,31 @@
 package org.benchtop.pc.serial;
 
-import org.benchtop.spi.device.Register;
+import static org.benchtop.pc.common.RegisterSpec.readOnly;
+import static org.benchtop.pc.common.RegisterSpec.readWrite;
+
+import org.benchtop.pc.common.RegisterSpec;
 
 /** The registers of a PC16550D (National Semiconductor, June 1995, table II). */
-enum UartRegister implements Register {
-    RBR_THR(0, Access.READ_WRITE, 0, "8.0 receiver buffer / transmitter holding"),
-    IER(1, Access.READ_WRITE, 0, "8.7 interrupt enable"),
-    IIR_FCR(2, Access.READ_WRITE, 0x01, "8.5/8.6 FIFO control / interrupt identification"),
-    LCR(3, Access.READ_WRITE, 0, "8.1 line control"),
-    MCR(4, Access.READ_WRITE, 0, "8.8 modem control"),
-    LSR(5, Access.READ_ONLY, 0x60, "8.4 line status"),
-    MSR(6, Access.READ_ONLY, 0, "8.9 modem status"),
-    SCR(7, Access.READ_WRITE, 0, "8.10 scratchpad"),
-    DLL(0, Access.READ_WRITE, 0x0c, "8.3 divisor latch, low; DLAB=1"),
-    DLM(1, Access.READ_WRITE, 0, "8.3 divisor latch, high; DLAB=1");
+enum UartRegister implements RegisterSpec.Table {
+    RBR_THR(readWrite(0, 1, 0, "PC16550D table II, receiver buffer / transmitter holding")),
+    IER(readWrite(1, 1, 0, "PC16550D 8.7 interrupt enable")),
+    IIR_FCR(readWrite(2, 1, 0x01, "PC16550D 8.5/8.6 FIFO control / interrupt identification")),
+    LCR(readWrite(3, 1, 0, "PC16550D 8.1 line control")),
+    MCR(readWrite(4, 1, 0, "PC16550D 8.8 modem control")),
+    LSR(readOnly(5, 1, 0x60, "PC16550D 8.4 line status")),
+    MSR(readOnly(6, 1, 0xb0, "PC16550D 8.9 modem status; the high half shows the modem's lines")),
+    SCR(readWrite(7, 1, 0, "PC16550D 8.10 scratchpad")),
+    DLL(readWrite(0, 1, 0x0c, "PC16550D 8.3 divisor latch, low; DLAB=1")),
+    DLM(readWrite(1, 1, 0, "PC16550D 8.3 divisor latch, high; DLAB=1"));
 
-    private final int offset;
-    private final Access access;
-    private final long resetValue;
-    private final String spec;
+    private final RegisterSpec row;
 
-    UartRegister(int offset, Access access, long resetValue, String spec) {
-        this.offset = offset;
-        this.access = access;
-        this.resetValue = resetValue;
-        this.spec = spec;
+    UartRegister(RegisterSpec row) {
+        this.row = row;
     }
 
     @Override
-    public int offset() {
-        return offset;
-    }
-
-    @Override
-    public int size() {
-        return 1;
-    }
-
-    @Override
-    public Access access() {
-        return access;
-    }
-
-    @Override
-    public long resetValue() {
-        return resetValue;
-    }
-
-    @Override
-    public String spec() {
-        return "PC16550D " + spec;
+    public RegisterSpec row() {
+        return row;
     }
 }

@@ -1,6 +1,7 @@
 package org.benchtop.spi.block;
 
 import org.benchtop.spi.CreateContext;
+import org.benchtop.spi.time.Clock;
 
 /** What a block backend is created with. */
 public interface BlockContext extends CreateContext {
@@ -9,4 +10,12 @@ public interface BlockContext extends CreateContext {
      * filter.
      */
     BlockBackend drive(String name);
+
+    /**
+     * The time for delays and timeouts of a backend. It is the host's, not the machine's: a machine that is being
+     * paused waits for its requests.
+     */
+    default Clock clock() {
+        return Clock.host();
+    }
 }

@@ -7,7 +7,6 @@ import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockContext;
 import org.benchtop.spi.chardev.ChardevContext;
-import org.benchtop.spi.event.EventLoop;
 import org.benchtop.spi.host.HostServices;
 
 /** What factory methods of block and character backends are given. */
@@ -57,6 +56,11 @@ public final class FakeCreateContext implements BlockContext, ChardevContext {
     }
 
     @Override
+    public FakeClock clock() {
+        return eventLoop.clock();
+    }
+
+    @Override
     public String id() {
         return id;
     }
@@ -82,7 +86,7 @@ public final class FakeCreateContext implements BlockContext, ChardevContext {
     }
 
     @Override
-    public EventLoop eventLoop() {
+    public FakeEventLoop eventLoop() {
         return eventLoop;
     }
 

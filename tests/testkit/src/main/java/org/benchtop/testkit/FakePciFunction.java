@@ -11,6 +11,7 @@ import org.benchtop.spi.bus.IoEventMatch;
 import org.benchtop.spi.bus.RegisterAccess;
 import org.benchtop.spi.event.Doorbell;
 import org.benchtop.spi.irq.IrqLine;
+import org.benchtop.spi.irq.Msi;
 import org.benchtop.spi.memory.MemoryAccess;
 import org.benchtop.spi.memory.MemoryMap;
 import org.benchtop.spi.pci.Bar;
@@ -340,6 +341,9 @@ public final class FakePciFunction implements PciFunction {
             }
             closed = true;
             windows.forEach(Window::close);
+            put(COMMAND, 2, 0);
+            msix.close();
+            msi.close();
         }
         updateIntx();
         bus.remove(this);
@@ -553,7 +557,7 @@ public final class FakePciFunction implements PciFunction {
         private final int vectors = spec.msixVectors();
         private final byte[] table = new byte[vectors * 16];
         private final long[] pending = new long[(vectors + 63) / 64];
-        private final org.benchtop.spi.irq.Msi[] routes = new org.benchtop.spi.irq.Msi[vectors];
+        private final Msi[] routes = new Msi[vectors];
 
         FakeMsix(int capability) {
             this.capability = capability;
@@ -569,6 +573,12 @@ public final class FakePciFunction implements PciFunction {
             }
         }
 
+        private void close() {
+            for (Msi route : routes) {
+                route.close();
+            }
+        }
+
         private int control() {
             return capability == 0 ? 0 : (int) take(capability + 2, 2);
         }
@@ -581,7 +591,7 @@ public final class FakePciFunction implements PciFunction {
         @Override
         public boolean enabled() {
             synchronized (FakePciFunction.this) {
-                return (control() & 0x8000) != 0;
+                return !closed && (control() & 0x8000) != 0;
             }
         }
 
@@ -679,11 +689,17 @@ public final class FakePciFunction implements PciFunction {
     /** MSI with 64-bit addresses and per-vector masking: PCI Local Bus 3.0, 6.8.1. */
     private final class FakeMsi implements MessageInterrupts {
         private final int capability;
-        private final org.benchtop.spi.irq.Msi[] routes = new org.benchtop.spi.irq.Msi[spec.msiVectors()];
+        private final Msi[] routes = new Msi[spec.msiVectors()];
 
         FakeMsi(int capability) {
             this.capability = capability;
             Arrays.setAll(routes, i -> bus.irqChip().newMsi());
+        }
+
+        private void close() {
+            for (Msi route : routes) {
+                route.close();
+            }
         }
 
         private void clear() {
@@ -700,7 +716,7 @@ public final class FakePciFunction implements PciFunction {
         @Override
         public boolean enabled() {
             synchronized (FakePciFunction.this) {
-                return capability != 0 && (take(capability + 2, 2) & 1) != 0;
+                return !closed && capability != 0 && (take(capability + 2, 2) & 1) != 0;
             }
         }
 

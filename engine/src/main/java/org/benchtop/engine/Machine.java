@@ -1,0 +1,753 @@
+package org.benchtop.engine;
+
+import java.lang.System.Logger.Level;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.ReentrantLock;
+
+import org.benchtop.engine.boot.BootFacts;
+import org.benchtop.engine.boot.BootImage;
+import org.benchtop.engine.boot.BootState;
+import org.benchtop.engine.bus.IoEventTable;
+import org.benchtop.engine.bus.RangeMap;
+import org.benchtop.engine.config.MachineSpec;
+import org.benchtop.engine.memory.PageDirtyLog;
+import org.benchtop.engine.memory.PhysicalMap;
+import org.benchtop.engine.memory.Ram;
+import org.benchtop.engine.pci.PciBusCore;
+import org.benchtop.engine.plugin.PluginRegistry;
+import org.benchtop.engine.stats.MachineStats;
+import org.benchtop.engine.stats.StatsSnapshot;
+import org.benchtop.spi.BenchtopException;
+import org.benchtop.spi.ErrorKind;
+import org.benchtop.spi.block.BlockBackend;
+import org.benchtop.spi.bus.AddressSpace;
+import org.benchtop.spi.bus.IoEvent;
+import org.benchtop.spi.bus.IoEventMatch;
+import org.benchtop.spi.chardev.Chardev;
+import org.benchtop.spi.cpu.CpuHost;
+import org.benchtop.spi.cpu.CpuVm;
+import org.benchtop.spi.cpu.CpuVmFeatures;
+import org.benchtop.spi.cpu.Vcpu;
+import org.benchtop.spi.cpu.VcpuExit;
+import org.benchtop.spi.device.Acpi;
+import org.benchtop.spi.device.Device;
+import org.benchtop.spi.device.MachineControl;
+import org.benchtop.spi.event.Doorbell;
+import org.benchtop.spi.event.EventLoop;
+import org.benchtop.spi.host.HostServices;
+import org.benchtop.spi.irq.IrqChip;
+import org.benchtop.spi.memory.GuestMemory;
+import org.benchtop.spi.net.NetBackend;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A virtual machine: RAM, vCPUs, buses and whatever is plugged into them.
+ *
+ * <p>Made by {@link #create}; every method may be called from any thread. A machine holds host resources until {@link
+ * #close}, which is idempotent.
+ */
+public final class Machine implements AutoCloseable {
+    private static final System.Logger LOG = System.getLogger("org.benchtop.machine");
+
+    private final MachineSpec spec;
+    private final MachineParts parts;
+    private final MachineStats statistics = new MachineStats();
+    private final MachineClock clock = new MachineClock();
+    private final ServiceRegistry services = new ServiceRegistry();
+    private final RangeMap pio = new RangeMap(AddressSpace.PIO, 0xffff);
+    private final RangeMap mmio = new RangeMap(AddressSpace.MMIO, (1L << 52) - 1);
+    private final IoEventTable ioEvents = new IoEventTable();
+    private final Control control = new Control();
+    private final Map<String, AttachedDevice> devices = new LinkedHashMap<>();
+    private final List<Vcpu> vcpus = new ArrayList<>();
+    private final ReentrantLock lifecycle = new ReentrantLock();
+    private final ExecutorService controlThread;
+    private final PciBusCore pci;
+    private RunGate gate;
+    private List<VcpuRunner> runners = List.of();
+    private volatile MachineState state = MachineState.CREATED;
+    private volatile CompletableFuture<MachineExit> exit = new CompletableFuture<>();
+    private volatile @Nullable IrqChip irqChip;
+    private volatile @Nullable DebugStop debugStop;
+
+    /** A device and the context that it claims things through. */
+    record AttachedDevice(String id, String type, Device device, EntryContext context) {}
+
+    /**
+     * Where a vCPU stopped for the debugger.
+     *
+     * @param vcpu its index
+     * @param rip where it stands
+     */
+    public record DebugStop(int vcpu, long rip) {}
+
+    private Machine(MachineSpec spec, PluginRegistry plugins) {
+        this.spec = spec;
+        this.gate = new RunGate(spec.cpus());
+        this.controlThread = Executors.newSingleThreadExecutor(
+                Thread.ofPlatform().name(spec.name() + "-control").daemon(true).factory());
+        MachineParts made = null;
+        try {
+            made = new MachineParts(this, spec, plugins);
+            this.parts = made;
+            this.pci = new PciBusCore(pio, mmio, this::addIoEvent, made.memoryMap(), this::irqChip);
+            made.vm().irqChip().ifPresent(chip -> irqChip = chip);
+            made.populate(vcpus, devices);
+            resetAll();
+        } catch (RuntimeException | Error e) {
+            if (made != null) {
+                closeDevices();
+                made.close();
+            }
+            controlThread.shutdown();
+            throw e;
+        }
+    }
+
+    /**
+     * Assembles a machine: allocates RAM, opens backends, attaches devices, loads the boot image. Nothing runs yet.
+     *
+     * @throws BenchtopException when something in the specification is wrong or missing; nothing is left behind
+     */
+    public static Machine create(MachineSpec spec, PluginRegistry plugins) {
+        return new Machine(spec, plugins);
+    }
+
+    /** What it was made from. */
+    public MachineSpec spec() {
+        return spec;
+    }
+
+    /** Its name. */
+    public String name() {
+        return spec.name();
+    }
+
+    /** Where it is in its life. */
+    public MachineState state() {
+        return state;
+    }
+
+    /** The name of the CPU engine and what its probe found. */
+    public String accelerator() {
+        return parts.accelerator();
+    }
+
+    /** How the guest is started. */
+    public String bootDescription() {
+        return parts.boot().description();
+    }
+
+    /** Guest RAM. */
+    public GuestMemory memory() {
+        return parts.ram();
+    }
+
+    /** The vCPUs. Their registers may be used while the machine is paused or stopped. */
+    public List<Vcpu> vcpus() {
+        return List.copyOf(vcpus);
+    }
+
+    /** Devices by id, in the order of attachment. */
+    public Map<String, Device> devices() {
+        Map<String, Device> map = new LinkedHashMap<>();
+        devices.forEach((id, d) -> map.put(id, d.device()));
+        return map;
+    }
+
+    /** A character backend by name, for consoles. */
+    public Optional<Chardev> chardev(String name) {
+        return parts.chardevIfPresent(name);
+    }
+
+    /** A drive by name. */
+    public Optional<BlockBackend> drive(String name) {
+        return parts.driveIfPresent(name);
+    }
+
+    /** The PCI bus. */
+    public PciBusCore pciBus() {
+        return pci;
+    }
+
+    /** I/O ports. */
+    public RangeMap pioMap() {
+        return pio;
+    }
+
+    /** Memory-mapped registers. */
+    public RangeMap mmioMap() {
+        return mmio;
+    }
+
+    /** Every counter now; vCPU exits are under {@code vcpuN}. */
+    public StatsSnapshot stats() {
+        return statistics.snapshot();
+    }
+
+    /** The last stop for the debugger. */
+    public Optional<DebugStop> debugStop() {
+        return Optional.ofNullable(debugStop);
+    }
+
+    private BenchtopException wrongState(String what) {
+        return BenchtopException.of(
+                ErrorKind.CONFIG, "machine " + name() + " cannot " + what + ": it is " + state.name().toLowerCase());
+    }
+
+    /** Starts a new or stopped machine, or resumes a paused one. */
+    public void start() {
+        lifecycle.lock();
+        try {
+            switch (state) {
+                case CREATED -> launch();
+                case STOPPED -> {
+                    resetAll();
+                    devices.values().forEach(d -> d.device().resume());
+                    exit = new CompletableFuture<>();
+                    launch();
+                }
+                case PAUSED -> resume();
+                case RUNNING -> {}
+                case CLOSED -> throw wrongState("start");
+            }
+        } finally {
+            lifecycle.unlock();
+        }
+    }
+
+    private void launch() {
+        gate = new RunGate(vcpus.size());
+        RunGate opened = gate;
+        VcpuEvents events = new VcpuEvents();
+        runners = vcpus.stream()
+                .map(v -> new VcpuRunner(name(), v, opened, events))
+                .toList();
+        state = MachineState.RUNNING;
+        startTime();
+        runners.forEach(VcpuRunner::start);
+        gate.open();
+    }
+
+    private void startTime() {
+        parts.vm().paused(false);
+        clock.run();
+        parts.clockChanged();
+    }
+
+    private void stopTime() {
+        clock.freeze();
+        parts.clockChanged();
+        parts.vm().paused(true);
+    }
+
+    /** Holds vCPUs and devices; returns when nothing moves any more. */
+    public void pause() {
+        lifecycle.lock();
+        try {
+            if (state == MachineState.PAUSED || state == MachineState.STOPPED) {
+                return;
+            }
+            if (state != MachineState.RUNNING) {
+                throw wrongState("pause");
+            }
+            holdVcpus();
+            pauseDevices();
+            stopTime();
+            state = MachineState.PAUSED;
+        } finally {
+            lifecycle.unlock();
+        }
+    }
+
+    /** Goes on after {@link #pause}. */
+    public void resume() {
+        lifecycle.lock();
+        try {
+            if (state == MachineState.RUNNING) {
+                return;
+            }
+            if (state != MachineState.PAUSED) {
+                throw wrongState("resume");
+            }
+            debugStop = null;
+            startTime();
+            devices.values().forEach(d -> d.device().resume());
+            state = MachineState.RUNNING;
+            gate.open();
+        } finally {
+            lifecycle.unlock();
+        }
+    }
+
+    private void holdVcpus() {
+        gate.hold();
+        runners.forEach(VcpuRunner::kick);
+        gate.awaitQuiet();
+    }
+
+    private void pauseDevices() {
+        List<AttachedDevice> reverse = new ArrayList<>(devices.values()).reversed();
+        reverse.forEach(d -> d.device().pause());
+    }
+
+    /** Resets the machine as the reset button would; a stopped machine stays stopped. */
+    public void reset() {
+        lifecycle.lock();
+        try {
+            switch (state) {
+                case CREATED, STOPPED -> resetAll();
+                case RUNNING -> {
+                    holdVcpus();
+                    resetAll();
+                    gate.open();
+                }
+                case PAUSED -> resetAll();
+                case CLOSED -> throw wrongState("reset");
+            }
+        } finally {
+            lifecycle.unlock();
+        }
+    }
+
+    private void resetAll() {
+        for (AttachedDevice attached : devices.values()) {
+            attached.device().reset();
+        }
+        parts.vm().reset();
+        vcpus.forEach(Vcpu::reset);
+        BootImage boot = parts.boot();
+        if (!boot.firmware()) {
+            pci.placeBars();
+        }
+        OptionalLong rsdp = services.find(Acpi.class)
+                .map(acpi -> OptionalLong.of(acpi.rsdpGpa()))
+                .orElse(OptionalLong.empty());
+        setBootState(boot.apply(parts.ram(), new BootFacts(rsdp, vcpus.getFirst().tscKilohertz())));
+        debugStop = null;
+    }
+
+    private void setBootState(BootState boot) {
+        Vcpu first = vcpus.getFirst();
+        first.specialRegisters(boot.specialRegisters());
+        first.registers(boot.registers());
+    }
+
+    /** Stops the machine for good; it can still be inspected, and started again from reset. */
+    public void stop() {
+        end(new MachineExit.Stopped());
+    }
+
+    private void end(MachineExit why) {
+        lifecycle.lock();
+        try {
+            if (state == MachineState.CLOSED || state == MachineState.STOPPED) {
+                return;
+            }
+            boolean wasRunning = state == MachineState.RUNNING;
+            gate.end();
+            runners.forEach(VcpuRunner::kick);
+            runners.forEach(VcpuRunner::join);
+            runners = List.of();
+            if (wasRunning) {
+                pauseDevices();
+                stopTime();
+            }
+            state = MachineState.STOPPED;
+            exit.complete(why);
+        } finally {
+            lifecycle.unlock();
+        }
+    }
+
+    /** Waits until the machine has stopped. */
+    public MachineExit awaitExit() throws InterruptedException {
+        try {
+            return exit.get();
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("the exit never completes exceptionally", e);
+        }
+    }
+
+    /** Waits at most so long; empty if the machine still runs. */
+    public Optional<MachineExit> awaitExit(Duration timeout) throws InterruptedException {
+        try {
+            return Optional.of(exit.get(timeout.toNanos(), TimeUnit.NANOSECONDS));
+        } catch (TimeoutException e) {
+            return Optional.empty();
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("the exit never completes exceptionally", e);
+        }
+    }
+
+    /** How it stopped, if it has. */
+    public Optional<MachineExit> exit() {
+        return Optional.ofNullable(exit.getNow(null));
+    }
+
+    /** Stops the machine soon, without waiting; for signal handlers and terminals. */
+    public void requestStop() {
+        later(this::stop);
+    }
+
+    private void later(Runnable action) {
+        try {
+            controlThread.execute(() -> {
+                try {
+                    action.run();
+                } catch (RuntimeException e) {
+                    LOG.log(Level.ERROR, "machine " + name() + ": control action failed", e);
+                    exit.complete(new MachineExit.Failed(String.valueOf(e.getMessage())));
+                }
+            });
+        } catch (RejectedExecutionException e) {
+            LOG.log(Level.DEBUG, "machine {0} is closed: request dropped", name());
+        }
+    }
+
+    /** Releases everything: vCPUs, devices, backends, threads, descriptors and mappings. */
+    @Override
+    public void close() {
+        lifecycle.lock();
+        try {
+            if (state == MachineState.CLOSED) {
+                return;
+            }
+            end(new MachineExit.Stopped());
+            state = MachineState.CLOSED;
+            closeDevices();
+            parts.close();
+        } finally {
+            lifecycle.unlock();
+        }
+        controlThread.shutdown();
+        awaitControlThread();
+    }
+
+    private void awaitControlThread() {
+        boolean interrupted = false;
+        while (true) {
+            try {
+                if (controlThread.awaitTermination(1, TimeUnit.MINUTES)) {
+                    break;
+                }
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void closeDevices() {
+        for (AttachedDevice attached : new ArrayList<>(devices.values()).reversed()) {
+            try {
+                attached.device().close();
+            } catch (RuntimeException e) {
+                LOG.log(Level.WARNING, "closing " + attached.id() + " failed", e);
+            }
+            attached.context().close();
+        }
+        devices.clear();
+    }
+
+    MachineStats statistics() {
+        return statistics;
+    }
+
+    Path resolve(Path path) {
+        return spec.baseDir().resolve(path);
+    }
+
+    HostServices host() {
+        return parts.host();
+    }
+
+    PhysicalMap memoryMap() {
+        return parts.memoryMap();
+    }
+
+    MachineClock clock() {
+        return clock;
+    }
+
+    ServiceRegistry services() {
+        return services;
+    }
+
+    MachineControl control() {
+        return control;
+    }
+
+    IrqChip irqChip() {
+        IrqChip chip = irqChip;
+        if (chip == null) {
+            throw BenchtopException.of(
+                    ErrorKind.CONFIG, "machine " + name() + " has no interrupt controller: the CPU engine brings none"
+                            + " and no platform device provides one");
+        }
+        return chip;
+    }
+
+    void installIrqChip(String owner, IrqChip chip) {
+        if (irqChip != null) {
+            throw BenchtopException.of(
+                    ErrorKind.CONFIG, owner + " cannot be the interrupt controller: machine " + name() + " has one");
+        }
+        irqChip = chip;
+    }
+
+    IoEvent addIoEvent(AddressSpace space, long address, IoEventMatch match, Doorbell doorbell) {
+        Optional<AutoCloseable> taken = parts.vm().addIoEvent(space, address, match, doorbell);
+        if (taken.isPresent()) {
+            return new EngineIoEvent(taken.get());
+        }
+        IoEventTable.Entry entry = ioEvents.add(new IoEventTable.Entry(space, address, match, doorbell));
+        return new BusIoEvent(entry);
+    }
+
+    private record EngineIoEvent(AutoCloseable registration) implements IoEvent {
+        @Override
+        public boolean accelerated() {
+            return true;
+        }
+
+        @Override
+        public void close() {
+            try {
+                registration.close();
+            } catch (Exception e) {
+                throw BenchtopException.of(ErrorKind.INTERNAL, "removing an ioEvent failed: " + e.getMessage(), e);
+            }
+        }
+    }
+
+    private final class BusIoEvent implements IoEvent {
+        private final IoEventTable.Entry entry;
+
+        BusIoEvent(IoEventTable.Entry entry) {
+            this.entry = entry;
+        }
+
+        @Override
+        public boolean accelerated() {
+            return false;
+        }
+
+        @Override
+        public void close() {
+            ioEvents.remove(entry);
+        }
+    }
+
+    EventLoop mainLoop() {
+        return parts.mainLoop();
+    }
+
+    EventLoop loop(String iothread) {
+        return parts.loop(iothread);
+    }
+
+    BlockBackend takeDrive(String drive, String user) {
+        return parts.takeDrive(drive, user);
+    }
+
+    Chardev takeChardev(String chardev, String user) {
+        return parts.takeChardev(chardev, user);
+    }
+
+    NetBackend takeNetdev(String netdev, String user) {
+        return parts.takeNetdev(netdev, user);
+    }
+
+    /** What vCPUs reach when they leave guest mode. */
+    CpuHost cpuHost() {
+        return new BusHost();
+    }
+
+    private final class BusHost implements CpuHost {
+        @Override
+        public long pioRead(int vcpu, int port, int size) {
+            return pio.read(port, size);
+        }
+
+        @Override
+        public void pioWrite(int vcpu, int port, int size, long value) {
+            if (!ioEvents.ring(AddressSpace.PIO, port, size, value)) {
+                pio.write(port, size, value);
+            }
+        }
+
+        @Override
+        public long mmioRead(int vcpu, long gpa, int size) {
+            return mmio.read(gpa, size);
+        }
+
+        @Override
+        public void mmioWrite(int vcpu, long gpa, int size, long value) {
+            if (!ioEvents.ring(AddressSpace.MMIO, gpa, size, value)) {
+                mmio.write(gpa, size, value);
+            }
+        }
+
+        @Override
+        public long hypercall(int vcpu, long number, long a0, long a1, long a2, long a3, long a4) {
+            // -KVM_ENOSYS: the answer of a hypervisor that does not know the call.
+            return -1000;
+        }
+
+        @Override
+        public OptionalLong readMsr(int vcpu, int msr) {
+            return OptionalLong.empty();
+        }
+
+        @Override
+        public boolean writeMsr(int vcpu, int msr, long value) {
+            return false;
+        }
+    }
+
+    /** Collects vCPU writes for dirty logs. */
+    Ram.DirtySource dirtySource() {
+        return new Ram.DirtySource() {
+            @Override
+            public void enable(boolean enabled) {
+                parts.vm().logDirty(enabled);
+            }
+
+            @Override
+            public void collect(PageDirtyLog log) {
+                parts.memoryMap().slots().forEach((flat, slot) -> {
+                    long[] bitmap = new long[(int) ((flat.sizeBytes() >>> 12) + 63 >>> 6)];
+                    parts.vm().collectDirty(slot, bitmap);
+                    for (int w = 0; w < bitmap.length; w++) {
+                        for (long bits = bitmap[w]; bits != 0; bits &= bits - 1) {
+                            long page = 64L * w + Long.numberOfTrailingZeros(bits);
+                            log.mark(flat.gpa() + (page << 12), 1);
+                        }
+                    }
+                });
+            }
+        };
+    }
+
+    private final class VcpuEvents implements VcpuRunner.Listener {
+        @Override
+        public void shutdown(Vcpu vcpu) {
+            LOG.log(Level.WARNING, "machine {0}: vcpu{1} triple fault", name(), vcpu.index());
+            control.requestReset();
+        }
+
+        @Override
+        public void debug(Vcpu vcpu, VcpuExit.Debug stop) {
+            debugStop = new DebugStop(vcpu.index(), stop.rip());
+            later(Machine.this::pause);
+        }
+
+        @Override
+        public void failed(Vcpu vcpu, VcpuExit.Failed failure) {
+            String bytes = failure.instructionBytes().length == 0
+                    ? "not readable"
+                    : HexFormat.ofDelimiter(" ").formatHex(failure.instructionBytes());
+            fail("vcpu" + vcpu.index() + ": " + failure.reason() + " at rip=0x" + Long.toHexString(failure.rip())
+                    + " (instruction bytes: " + bytes + ")");
+        }
+
+        @Override
+        public void halted(Vcpu vcpu) {
+            fail("vcpu" + vcpu.index() + " halted and the machine has no interrupt controller to wake it");
+        }
+
+        @Override
+        public void crashed(Vcpu vcpu, Throwable cause) {
+            LOG.log(Level.ERROR, "vcpu" + vcpu.index() + " thread of " + name() + " crashed", cause);
+            fail("internal error in vcpu" + vcpu.index() + ": " + cause);
+        }
+    }
+
+    private void fail(String message) {
+        later(() -> end(new MachineExit.Failed(message)));
+    }
+
+    private final class Control implements MachineControl {
+        @Override
+        public String name() {
+            return Machine.this.name();
+        }
+
+        @Override
+        public int cpus() {
+            return spec.cpus();
+        }
+
+        @Override
+        public boolean firmware() {
+            return parts.boot().firmware();
+        }
+
+        private void afterCurrentInstruction(Runnable action) {
+            gate.hold();
+            runners.forEach(VcpuRunner::kick);
+            later(action);
+        }
+
+        @Override
+        public void requestPowerOff() {
+            afterCurrentInstruction(() -> end(new MachineExit.PowerOff()));
+        }
+
+        @Override
+        public void requestReset() {
+            if (spec.onReboot() == MachineSpec.OnReboot.STOP) {
+                afterCurrentInstruction(() -> end(new MachineExit.Reboot()));
+            } else {
+                afterCurrentInstruction(Machine.this::reset);
+            }
+        }
+
+        @Override
+        public void requestExit(int code) {
+            afterCurrentInstruction(() -> end(new MachineExit.GuestExit(code)));
+        }
+
+        @Override
+        public void guestPanicked(String message) {
+            switch (spec.onPanic()) {
+                case STOP -> afterCurrentInstruction(() -> end(new MachineExit.Failed("guest panicked: " + message)));
+                case PAUSE -> afterCurrentInstruction(Machine.this::pause);
+                case IGNORE -> LOG.log(Level.WARNING, "machine {0}: guest panicked: {1}", name(), message);
+            }
+        }
+
+        @Override
+        public Vcpu vcpu(int index) {
+            return vcpus.get(index);
+        }
+
+        @Override
+        public CpuVmFeatures cpuFeatures() {
+            return parts.vm().features();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "Machine[" + name() + " " + state.name().toLowerCase() + "]";
+    }
+}

@@ -1,0 +1,368 @@
+package org.benchtop.engine;
+
+import java.lang.System.Logger.Level;
+import java.lang.foreign.Arena;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
+
+import org.benchtop.engine.boot.BootImage;
+import org.benchtop.engine.boot.BootLoader;
+import org.benchtop.engine.config.EntrySpec;
+import org.benchtop.engine.config.MachineSpec;
+import org.benchtop.engine.config.OptionBinder;
+import org.benchtop.engine.config.SourcePosition;
+import org.benchtop.engine.linux.GuestRam;
+import org.benchtop.engine.linux.LinuxEventLoop;
+import org.benchtop.engine.linux.LinuxHost;
+import org.benchtop.engine.memory.PhysicalMap;
+import org.benchtop.engine.memory.Ram;
+import org.benchtop.engine.memory.RamLayout;
+import org.benchtop.engine.plugin.PluginRegistry;
+import org.benchtop.spi.BenchtopException;
+import org.benchtop.spi.ErrorKind;
+import org.benchtop.spi.block.BlockBackend;
+import org.benchtop.spi.block.BlockBackendType;
+import org.benchtop.spi.chardev.Chardev;
+import org.benchtop.spi.chardev.ChardevType;
+import org.benchtop.spi.cpu.CpuEngine;
+import org.benchtop.spi.cpu.CpuProbe;
+import org.benchtop.spi.cpu.CpuVm;
+import org.benchtop.spi.cpu.CpuVmConfig;
+import org.benchtop.spi.cpu.Vcpu;
+import org.benchtop.spi.device.Device;
+import org.benchtop.spi.device.DeviceType;
+import org.benchtop.spi.device.MachineType;
+import org.benchtop.spi.event.EventLoop;
+import org.benchtop.spi.host.HostServices;
+import org.benchtop.spi.memory.MemoryRegion;
+import org.benchtop.spi.net.NetBackend;
+import org.benchtop.spi.net.NetBackendType;
+
+/** Everything that a machine holds besides its devices: made in order, released in reverse. */
+final class MachineParts implements AutoCloseable {
+    private static final System.Logger LOG = System.getLogger("org.benchtop.machine");
+
+    private final Machine machine;
+    private final MachineSpec spec;
+    private final PluginRegistry plugins;
+    private final Deque<AutoCloseable> resources = new ArrayDeque<>();
+    private final LinuxHost host = new LinuxHost();
+    private final Map<String, LinuxEventLoop> loops = new LinkedHashMap<>();
+    private final Map<String, BlockBackend> drives = new LinkedHashMap<>();
+    private final Set<String> opening = new LinkedHashSet<>();
+    private final Map<String, Chardev> chardevs = new LinkedHashMap<>();
+    private final Map<String, NetBackend> netdevs = new LinkedHashMap<>();
+    private final Map<String, String> users = new HashMap<>();
+    private final String accelerator;
+    private final BootImage boot;
+    private final CpuVm vm;
+    private final Ram ram;
+    private final PhysicalMap memoryMap;
+    private final MachineType board;
+
+    MachineParts(Machine machine, MachineSpec spec, PluginRegistry plugins) {
+        this.machine = machine;
+        this.spec = spec;
+        this.plugins = plugins;
+        try {
+            this.board = plugins.machine(spec.machine());
+            this.boot = BootLoader.load(spec.boot(), plugins::guestProgram);
+            Chosen<?> chosen = choose();
+            this.accelerator = chosen.describe();
+            for (String name : spec.iothreads()) {
+                loops.put(name, owned(LinuxEventLoop.start(spec.name() + "-" + name)));
+            }
+            loops.put(MAIN_LOOP, owned(LinuxEventLoop.start(spec.name() + "-main")));
+            GuestRam memory = owned(GuestRam.allocate(
+                    spec.name(),
+                    spec.memory().sizeBytes(),
+                    spec.memory().shared(),
+                    spec.memory().hugePages() ? GuestRam.Pages.HUGE : GuestRam.Pages.NORMAL));
+            List<MemoryRegion> regions = RamLayout.around(memory.segment(), board.memoryHoleBase());
+            this.vm = owned(chosen.createVm(spec, machine));
+            this.ram = new Ram(regions, vm::written, machine.dirtySource());
+            Arena arena = Arena.ofShared();
+            owned(arena::close);
+            this.memoryMap = new PhysicalMap(vm, arena, regions);
+            boot.map(memoryMap);
+        } catch (RuntimeException | Error e) {
+            close();
+            throw e;
+        }
+    }
+
+    private static final String MAIN_LOOP = "main";
+
+    private <T extends AutoCloseable> T owned(T resource) {
+        resources.push(resource);
+        return resource;
+    }
+
+    /** A CPU engine with its bound options. */
+    private record Chosen<O extends Record>(CpuEngine<O> engine, O options, CpuProbe probe) {
+        CpuVm createVm(MachineSpec spec, Machine machine) {
+            return engine.createVm(options, new CpuVmConfig(spec.name(), spec.cpus(), spec.cpu()), machine.cpuHost());
+        }
+
+        String describe() {
+            return engine.name() + " (" + probe.reason() + ")";
+        }
+    }
+
+    private Chosen<?> choose() {
+        EntrySpec accel = spec.accel();
+        if (!accel.type().equals("auto")) {
+            return bind(plugins.cpuEngine(accel), accel, true);
+        }
+        List<String> reasons = new ArrayList<>();
+        List<CpuEngine<?>> engines = new ArrayList<>(plugins.cpuEngines());
+        engines.sort(Comparator.comparingInt((CpuEngine<?> e) -> -e.preference()));
+        for (CpuEngine<?> engine : engines) {
+            CpuProbe probe = engine.probe();
+            if (probe.usable()) {
+                return bind(engine, accel, false);
+            }
+            reasons.add(engine.name() + ": " + probe.reason());
+        }
+        throw BenchtopException.host("accel: auto: no CPU engine is usable here ("
+                + (reasons.isEmpty() ? "none is loaded" : String.join("; ", reasons)) + ")");
+    }
+
+    private <O extends Record> Chosen<O> bind(CpuEngine<O> engine, EntrySpec accel, boolean mustProbe) {
+        CpuProbe probe = engine.probe();
+        if (mustProbe && !probe.usable()) {
+            throw located(accel, BenchtopException.host("accel " + engine.name() + " is not usable here: " + probe.reason()));
+        }
+        return new Chosen<>(engine, OptionBinder.bind(engine, accel, spec.bindContext()), probe);
+    }
+
+    /** Creates vCPUs, backends and devices, in this order. */
+    void populate(List<Vcpu> vcpus, Map<String, Machine.AttachedDevice> devices) {
+        for (int i = 0; i < spec.cpus(); i++) {
+            Vcpu vcpu = owned(vm.createVcpu(i));
+            vcpus.add(vcpu);
+            machine.statistics()
+                    .entry("vcpu" + i)
+                    .family(() -> vcpu.exits().byReason());
+            machine.statistics()
+                    .entry("vcpu" + i)
+                    .gauge("exits", "", () -> vcpu.exits().total());
+        }
+        spec.drives().keySet().forEach(this::openDrive);
+        spec.chardevs().forEach(this::openChardev);
+        spec.netdevs().forEach(this::openNetdev);
+        List<String> ids = spec.deviceIds();
+        MachineType.Request request = new MachineType.Request(
+                spec.cpus(), spec.memory().sizeBytes(), vm.features(), boot.firmware());
+        for (MachineType.PlatformDevice device : board.platformDevices(request)) {
+            if (!ids.contains(device.id())) {
+                attach(device.id(), EntrySpec.of(device.type(), device.options()).at(device.id()), devices);
+            }
+        }
+        for (int i = 0; i < ids.size(); i++) {
+            attach(ids.get(i), spec.devices().get(i), devices);
+        }
+        refuseUnused("drive", spec.drives().keySet());
+    }
+
+    /** A drive that nothing uses is almost always a typo; say so, but run. */
+    private void refuseUnused(String what, Set<String> names) {
+        for (String name : names) {
+            if (!users.containsKey(what + " " + name)) {
+                LOG.log(Level.WARNING, "{0}: {1} \"{2}\" is not used by any device", spec.name(), what, name);
+            }
+        }
+    }
+
+    private void attach(String id, EntrySpec entry, Map<String, Machine.AttachedDevice> devices) {
+        DeviceType<?> type = plugins.device(entry);
+        EntryContext context = new EntryContext(machine, id);
+        Device device = create(type, entry, context);
+        Machine.AttachedDevice attached = new Machine.AttachedDevice(id, type.name(), device, context);
+        devices.put(id, attached);
+        try {
+            device.attach(context);
+        } catch (BenchtopException e) {
+            throw located(entry, e);
+        } catch (RuntimeException e) {
+            throw context.broken("attaching failed", e);
+        }
+    }
+
+    private <O extends Record> Device create(DeviceType<O> type, EntrySpec entry, EntryContext context) {
+        O options = OptionBinder.bind(type, entry, spec.bindContext());
+        return guarded(entry, context, () -> type.create(options, context));
+    }
+
+    /** Says which entry of the specification an error belongs to. */
+    private static BenchtopException located(EntrySpec entry, BenchtopException e) {
+        String where = entry.typePosition() == SourcePosition.NONE ? entry.path() : entry.typePosition() + " " + entry.path();
+        return BenchtopException.of(e.kind(), where + ": " + e.getMessage(), e.context(), e);
+    }
+
+    private static <T> T guarded(EntrySpec entry, EntryContext context, Supplier<T> factory) {
+        try {
+            return factory.get();
+        } catch (BenchtopException e) {
+            throw located(entry, e);
+        } catch (RuntimeException e) {
+            throw context.broken("creation failed", e);
+        }
+    }
+
+    private BlockBackend openDrive(String name) {
+        BlockBackend open = drives.get(name);
+        if (open != null) {
+            return open;
+        }
+        EntrySpec entry = spec.drives().get(name);
+        if (entry == null) {
+            throw BenchtopException.config(
+                    "there is no drive \"" + name + "\" (drives: " + String.join(", ", spec.drives().keySet()) + ")");
+        }
+        if (!opening.add(name)) {
+            throw entry.error("drives refer to each other in a circle: " + String.join(" -> ", opening) + " -> " + name);
+        }
+        BlockBackend backend = openDrive(name, plugins.drive(entry), entry);
+        opening.remove(name);
+        drives.put(name, backend);
+        return owned(backend);
+    }
+
+    private <O extends Record> BlockBackend openDrive(String name, BlockBackendType<O> type, EntrySpec entry) {
+        O options = OptionBinder.bind(type, entry, spec.bindContext());
+        EntryContext context = owned(new EntryContext(machine, name) {
+            @Override
+            public BlockBackend drive(String inner) {
+                BlockBackend backend = openDrive(inner);
+                use("drive", inner, "drive " + name);
+                return backend;
+            }
+        });
+        return guarded(entry, context, () -> type.create(options, context));
+    }
+
+    private void openChardev(String name, EntrySpec entry) {
+        chardevs.put(name, owned(openChardev(name, plugins.chardev(entry), entry)));
+    }
+
+    private <O extends Record> Chardev openChardev(String name, ChardevType<O> type, EntrySpec entry) {
+        O options = OptionBinder.bind(type, entry, spec.bindContext());
+        EntryContext context = owned(new EntryContext(machine, name));
+        return guarded(entry, context, () -> type.create(options, context));
+    }
+
+    private void openNetdev(String name, EntrySpec entry) {
+        netdevs.put(name, owned(openNetdev(name, plugins.netdev(entry), entry)));
+    }
+
+    private <O extends Record> NetBackend openNetdev(String name, NetBackendType<O> type, EntrySpec entry) {
+        O options = OptionBinder.bind(type, entry, spec.bindContext());
+        EntryContext context = owned(new EntryContext(machine, name));
+        return guarded(entry, context, () -> type.create(options, context));
+    }
+
+    private synchronized void use(String what, String name, String user) {
+        String other = users.putIfAbsent(what + " " + name, user);
+        if (other != null) {
+            throw BenchtopException.config(what + " \"" + name + "\" of " + user + " is used by " + other + " already");
+        }
+    }
+
+    BlockBackend takeDrive(String name, String user) {
+        BlockBackend backend = openDrive(name);
+        use("drive", name, user);
+        return new InstrumentedBackend(name, backend, machine.statistics().entry(name));
+    }
+
+    Chardev takeChardev(String name, String user) {
+        Chardev chardev = chardevs.get(name);
+        if (chardev == null) {
+            throw BenchtopException.config("there is no chardev \"" + name + "\" (chardevs: "
+                    + String.join(", ", chardevs.keySet()) + ")");
+        }
+        use("chardev", name, user);
+        return chardev;
+    }
+
+    NetBackend takeNetdev(String name, String user) {
+        NetBackend netdev = netdevs.get(name);
+        if (netdev == null) {
+            throw BenchtopException.config(
+                    "there is no netdev \"" + name + "\" (netdevs: " + String.join(", ", netdevs.keySet()) + ")");
+        }
+        use("netdev", name, user);
+        return netdev;
+    }
+
+    Optional<Chardev> chardevIfPresent(String name) {
+        return Optional.ofNullable(chardevs.get(name));
+    }
+
+    Optional<BlockBackend> driveIfPresent(String name) {
+        return Optional.ofNullable(drives.get(name));
+    }
+
+    EventLoop mainLoop() {
+        return loop(MAIN_LOOP);
+    }
+
+    EventLoop loop(String name) {
+        LinuxEventLoop loop = loops.get(name);
+        if (loop == null) {
+            throw BenchtopException.config(
+                    "there is no iothread \"" + name + "\" (iothreads: " + String.join(", ", spec.iothreads()) + ")");
+        }
+        return loop;
+    }
+
+    void clockChanged() {
+        loops.values().forEach(LinuxEventLoop::clockChanged);
+    }
+
+    HostServices host() {
+        return host;
+    }
+
+    String accelerator() {
+        return accelerator;
+    }
+
+    BootImage boot() {
+        return boot;
+    }
+
+    CpuVm vm() {
+        return vm;
+    }
+
+    Ram ram() {
+        return ram;
+    }
+
+    PhysicalMap memoryMap() {
+        return memoryMap;
+    }
+
+    @Override
+    public void close() {
+        while (!resources.isEmpty()) {
+            AutoCloseable resource = resources.pop();
+            try {
+                resource.close();
+            } catch (Exception e) {
+                LOG.log(Level.WARNING, "releasing " + resource + " of " + spec.name() + " failed", e);
+            }
+        }
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.engine.boot;
+
+import org.jspecify.annotations.NullMarked;

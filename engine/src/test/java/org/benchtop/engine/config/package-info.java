@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.engine.config;
+
+import org.jspecify.annotations.NullMarked;

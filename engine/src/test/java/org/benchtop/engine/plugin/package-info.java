@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.engine.plugin;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,5 @@
+/** What guest code is written against. */
+@NullMarked
+package org.benchtop.guests.lang;
+
+import org.jspecify.annotations.NullMarked;

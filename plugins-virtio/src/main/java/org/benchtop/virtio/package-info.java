@@ -1,0 +1,5 @@
+/** Paravirtual devices: the plugin's entry point. */
+@NullMarked
+package org.benchtop.virtio;
+
+import org.jspecify.annotations.NullMarked;

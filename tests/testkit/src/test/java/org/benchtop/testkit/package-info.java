@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.testkit;
+
+import org.jspecify.annotations.NullMarked;
