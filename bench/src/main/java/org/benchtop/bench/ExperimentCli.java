@@ -4,6 +4,7 @@ import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Predicate;
 import org.benchtop.bench.experiment.CaseSpec;
 import org.benchtop.bench.experiment.Experiment;
@@ -50,16 +51,20 @@ public final class ExperimentCli {
         Path scratch = options.scratch().orElse(folder.resolve("scratch")).toAbsolutePath();
         ProgressBar progress = new ProgressBar(out, terminal, columns);
         CountDownLatch reported = new CountDownLatch(1);
-        Thread hook = endOnSignal(Thread.currentThread(), reported);
+        AtomicBoolean measuring = new AtomicBoolean(true);
+        Thread hook = endOnSignal(Thread.currentThread(), measuring, reported);
         try {
             Outcome outcome = new ExperimentRunner(runner, progress)
                     .run(experiment, wanted, folder, scratch, options.restart());
+            // From here on an interrupt would only damage the report.
+            measuring.set(false);
+            boolean late = Thread.interrupted();
             Report report = Report.of(outcome);
             out.print(TextReport.of(report, terminal));
             out.println();
             out.println("report: " + ReportFiles.write(report, folder).getFirst());
             out.flush();
-            if (outcome.interrupted()) {
+            if (outcome.interrupted() || late) {
                 return INTERRUPTED;
             }
             return outcome.failures().isEmpty() ? 0 : RUN_FAILED;
@@ -80,10 +85,12 @@ public final class ExperimentCli {
         }
     }
 
-    private static Thread endOnSignal(Thread running, CountDownLatch reported) {
+    private static Thread endOnSignal(Thread running, AtomicBoolean measuring, CountDownLatch reported) {
         Thread hook = new Thread(
                 () -> {
-                    running.interrupt();
+                    if (measuring.get()) {
+                        running.interrupt();
+                    }
                     try {
                         boolean done = reported.await(REPORT_SECONDS, TimeUnit.SECONDS);
                         if (!done) {

@@ -338,7 +338,7 @@ public final class Machine implements AutoCloseable {
         OptionalLong rsdp = services.find(Acpi.class)
                 .map(acpi -> OptionalLong.of(acpi.rsdpGpa()))
                 .orElse(OptionalLong.empty());
-        setBootState(boot.apply(parts.ram(), new BootFacts(rsdp)));
+        setBootState(boot.apply(parts.ram(), new BootFacts(rsdp, vcpus.getFirst().tscKilohertz())));
         debugStop = null;
     }
 

@@ -84,7 +84,10 @@ final class MachineParts implements AutoCloseable {
             }
             loops.put(MAIN_LOOP, owned(LinuxEventLoop.start(spec.name() + "-main")));
             GuestRam memory = owned(GuestRam.allocate(
-                    spec.memory().sizeBytes(), spec.memory().hugePages(), spec.memory().shared()));
+                    spec.name(),
+                    spec.memory().sizeBytes(),
+                    spec.memory().shared(),
+                    spec.memory().hugePages() ? GuestRam.Pages.HUGE : GuestRam.Pages.NORMAL));
             List<MemoryRegion> regions = RamLayout.around(memory.segment(), board.memoryHoleBase());
             this.vm = owned(chosen.createVm(spec, machine));
             this.ram = new Ram(regions, vm::written, machine.dirtySource());
@@ -148,9 +151,9 @@ final class MachineParts implements AutoCloseable {
         for (int i = 0; i < spec.cpus(); i++) {
             Vcpu vcpu = owned(vm.createVcpu(i));
             vcpus.add(vcpu);
-            vcpu.exits().byReason().keySet().forEach(reason -> machine.statistics()
-                    .entry("vcpu" + vcpu.index())
-                    .gauge(reason, "", () -> vcpu.exits().byReason().getOrDefault(reason, 0L)));
+            machine.statistics()
+                    .entry("vcpu" + i)
+                    .family(() -> vcpu.exits().byReason());
             machine.statistics()
                     .entry("vcpu" + i)
                     .gauge("exits", "", () -> vcpu.exits().total());

@@ -43,6 +43,7 @@ class MachineTest {
                         machine: bare
                         accel: scripted
                         memory: 1MiB
+                        boot: none
                         %s
                         """.formatted(name, more)),
                 PluginRegistry.builtIn());

@@ -14,8 +14,10 @@ import java.util.TreeMap;
  * @param elapsedNanos measured time as the guest saw it
  * @param slat from taking up a request to having rung the doorbell
  * @param clat from there to having seen its completion
+ * @param windowRequests requests that its drives completed while exits, interrupts and CPU time were counted; close to
+ *     {@code requests}, but of the same moments
  * @param exits vCPU exits by reason
- * @param interrupts interrupts that the guest took
+ * @param interrupts interrupts that its devices raised
  * @param counters other counters of the machine, by name, such as {@code disk0.flushes}
  */
 public record GuestMeasurement(
@@ -27,6 +29,7 @@ public record GuestMeasurement(
         long elapsedNanos,
         Latency slat,
         Latency clat,
+        long windowRequests,
         Map<String, Long> exits,
         long interrupts,
         Map<String, Long> counters) {

@@ -11,7 +11,8 @@ import java.util.TreeMap;
  * @param count how many were measured; 0 means the rest is meaningless
  * @param meanNanos arithmetic mean
  * @param stdevNanos population standard deviation
- * @param buckets non-empty steps in ascending order; their counts add up to {@code count}
+ * @param buckets non-empty steps in ascending order; their counts add up to {@code count}; empty if no histogram was
+ *     kept
  */
 public record Latency(
         long count, long minNanos, double meanNanos, long maxNanos, double stdevNanos, List<LatencyBucket> buckets) {
@@ -29,7 +30,7 @@ public record Latency(
             last = bucket.upperNanos();
             total += bucket.count();
         }
-        if (total != count) {
+        if (total != count && !buckets.isEmpty()) {
             throw new IllegalArgumentException("latency buckets hold " + total + " of " + count + " values");
         }
     }
@@ -40,13 +41,17 @@ public record Latency(
     }
 
     /**
-     * The latency that a share of all requests did not exceed, as the upper end of its histogram step.
+     * The latency that a share of all requests did not exceed, as the upper end of its histogram step; NaN without a
+     * histogram.
      *
      * @param q 0 to 1
      */
     public double quantileNanos(double q) {
         if (!(q >= 0 && q <= 1)) {
             throw new IllegalArgumentException("a quantile is between 0 and 1, not " + q);
+        }
+        if (buckets.isEmpty()) {
+            return Double.NaN;
         }
         long wanted = Math.max(1, (long) Math.ceil(q * count));
         long seen = 0;
@@ -71,13 +76,14 @@ public record Latency(
         double sum = 0;
         double squares = 0;
         TreeMap<Long, Long> steps = new TreeMap<>();
+        boolean histograms = measured.stream().noneMatch(part -> part.buckets.isEmpty());
         for (Latency part : measured) {
             count += part.count;
             min = Math.min(min, part.minNanos);
             max = Math.max(max, part.maxNanos);
             sum += part.meanNanos * part.count;
             squares += (part.stdevNanos * part.stdevNanos + part.meanNanos * part.meanNanos) * part.count;
-            for (LatencyBucket bucket : part.buckets) {
+            for (LatencyBucket bucket : histograms ? part.buckets : List.<LatencyBucket>of()) {
                 steps.merge(bucket.upperNanos(), bucket.count(), Long::sum);
             }
         }

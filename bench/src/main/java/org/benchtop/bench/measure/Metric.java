@@ -241,7 +241,9 @@ public enum Metric {
     }
 
     private static double perRequest(Measurement measurement, long amount) {
-        long requests = measurement.requests();
+        long requests = measurement.guests().stream()
+                .mapToLong(GuestMeasurement::windowRequests)
+                .sum();
         return requests == 0 || amount < 0 ? Double.NaN : (double) amount / requests;
     }
 

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import org.benchtop.bench.experiment.CaseSpec;
+import org.benchtop.bench.measure.GuestMeasurement;
 import org.benchtop.bench.measure.Latency;
 import org.benchtop.bench.measure.Measurement;
 import org.benchtop.bench.measure.Metric;
@@ -52,7 +53,9 @@ public record CaseSummary(
         Map<String, List<String>> facts = new TreeMap<>();
         long requests = 0;
         for (Measurement measurement : measurements) {
-            requests += measurement.requests();
+            requests += measurement.guests().stream()
+                    .mapToLong(GuestMeasurement::windowRequests)
+                    .sum();
             measurement.exits().forEach((reason, count) -> exits.merge(reason, count, Long::sum));
             measurement.facts().forEach((name, fact) -> {
                 List<String> seen = facts.computeIfAbsent(name, key -> new ArrayList<>());

@@ -317,13 +317,15 @@ public final class HtmlReport {
     private void latencies() {
         List<Charts.Distribution> distributions = new ArrayList<>();
         for (CaseSummary summary : report.cases()) {
-            if (summary.clat().measured()) {
+            if (!summary.clat().buckets().isEmpty()) {
                 distributions.add(new Charts.Distribution(label(summary, Set.of()), summary.clat()));
             }
         }
-        for (int from = 0; from < distributions.size(); from += MOST_DISTRIBUTIONS) {
-            List<Charts.Distribution> some = distributions.subList(
-                    from, Math.min(distributions.size(), from + MOST_DISTRIBUTIONS));
+        int charts = (distributions.size() + MOST_DISTRIBUTIONS - 1) / MOST_DISTRIBUTIONS;
+        int each = charts == 0 ? 1 : (distributions.size() + charts - 1) / charts;
+        for (int from = 0; from < distributions.size(); from += each) {
+            List<Charts.Distribution> some =
+                    distributions.subList(from, Math.min(distributions.size(), from + each));
             figure(
                     from == 0 ? "Completion latency" : "Completion latency, continued",
                     Charts.distributions("Distribution of completion latency", some),

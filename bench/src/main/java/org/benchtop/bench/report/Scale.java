@@ -92,8 +92,8 @@ final class Scale {
         if (size >= 1e6) {
             return trimmed(tick / 1e6) + "M";
         }
-        if (size >= 10_000) {
-            return trimmed(tick / 1e3) + "k";
+        if (size >= 1000) {
+            return String.format(java.util.Locale.ROOT, "%,.0f", tick);
         }
         return trimmed(tick);
     }

@@ -4,7 +4,7 @@ import org.benchtop.spi.memory.GuestMemory;
 import org.benchtop.spi.memory.MemoryMap;
 
 /** What a machine starts with, read and checked once. Immutable; any thread. */
-public sealed interface BootImage permits NoImage, KernelImage, BzImage, FlatImage, FirmwareImage {
+public sealed interface BootImage permits NoImage, KernelImage, BzImage, FlatImage, FirmwareImage, GuestProgramImage {
     /** One line for people: the format, the file and how it is entered. */
     String description();
 

@@ -19,13 +19,13 @@ public final class BootLoader {
         return switch (spec) {
             case BootSpec.None _ -> new NoImage();
             case BootSpec.Guest guest ->
-                KernelImage.parse(
+                new GuestProgramImage(KernelImage.parse(
                         new ImageBytes(
                                 "guest program " + guest.program(),
                                 guestPrograms.apply(guest.program()).elf()),
                         guest.cmdline(),
                         Optional.empty(),
-                        BootSpec.Protocol.PVH);
+                        BootSpec.Protocol.PVH));
             case BootSpec.Kernel kernel -> kernel(kernel);
             case BootSpec.Firmware firmware -> FirmwareImage.load(firmware.firmware());
             case BootSpec.Flat flat -> FlatImage.load(flat);

@@ -64,6 +64,11 @@ record KernelImage(
         return checked(new KernelImage(image.name(), chosen, entry, file.segments(), words, initrd));
     }
 
+    KernelImage withCmdline(String words) {
+        return new KernelImage(
+                name, protocol, entry, segments, BootRam.cmdline(name, words, CMDLINE_MAX_BYTES), initrd);
+    }
+
     private static boolean hasAddresses(ImageBytes image, OptionalInt multiboot) {
         return multiboot.isPresent() && Multiboot.hasAddresses(image, multiboot.getAsInt());
     }

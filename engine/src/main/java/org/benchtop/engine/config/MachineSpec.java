@@ -158,6 +158,11 @@ public record MachineSpec(
         return List.copyOf(ids);
     }
 
+    /** The keys of a machine that have a plain value, for schemas and documentation. */
+    public static List<OptionField> plainOptions() {
+        return OptionsShape.of(SpecReader.Scalars.class).fields();
+    }
+
     /** What the options of this machine's entries are checked against. */
     public BindContext bindContext() {
         return new BindContext(

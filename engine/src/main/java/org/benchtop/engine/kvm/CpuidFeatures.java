@@ -1,11 +1,10 @@
 package org.benchtop.engine.kvm;
 
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
+import org.benchtop.engine.config.Suggestions;
 import org.benchtop.spi.BenchtopException;
 
 /**
@@ -87,37 +86,10 @@ final class CpuidFeatures {
     static List<Feature> named(String name) {
         List<Feature> features = BY_NAME.get(name);
         if (features == null) {
-            throw BenchtopException.config("unknown cpu feature \"" + name + "\""
-                    + nearest(name)
-                            .map(near -> " (did you mean \"" + near + "\"?)")
-                            .orElse("; names are those of /proc/cpuinfo"));
+            throw BenchtopException.config(
+                    "unknown cpu feature \"" + name + "\"" + Suggestions.hint(name, BY_NAME.keySet()));
         }
         return features;
-    }
-
-    private static Optional<String> nearest(String name) {
-        int limit = Math.max(1, name.length() / 3);
-        return BY_NAME.keySet().stream()
-                .filter(known -> distance(known, name) <= limit)
-                .min(Comparator.comparingInt(known -> distance(known, name)));
-    }
-
-    /** Levenshtein distance. */
-    private static int distance(String left, String right) {
-        int[] row = new int[right.length() + 1];
-        for (int j = 0; j <= right.length(); j++) {
-            row[j] = j;
-        }
-        for (int i = 1; i <= left.length(); i++) {
-            int diagonal = row[0];
-            row[0] = i;
-            for (int j = 1; j <= right.length(); j++) {
-                int substitution = diagonal + (left.charAt(i - 1) == right.charAt(j - 1) ? 0 : 1);
-                diagonal = row[j];
-                row[j] = Math.min(substitution, Math.min(row[j], row[j - 1]) + 1);
-            }
-        }
-        return row[right.length()];
     }
 
     /**

@@ -2,7 +2,10 @@ package org.benchtop.engine.kvm;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.benchtop.engine.linux.Errno;
 import org.benchtop.engine.linux.LibC;
 import org.benchtop.spi.BenchtopException;
@@ -10,14 +13,21 @@ import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.bus.AddressSpace;
 import org.benchtop.spi.bus.IoEventMatch;
 
-/** The writes of a VM that ring an eventfd in the kernel. Thread-safe. */
+/**
+ * The writes of a VM that ring an eventfd in the kernel. Thread-safe.
+ *
+ * <p>Each event keeps a duplicate of its descriptor, because the kernel wants to see the eventfd again to detach it and
+ * its owner may have closed it by then.
+ */
 final class IoEvents {
     private static final int FLAG_DATAMATCH = 1;
     private static final int FLAG_PIO = 2;
     private static final int FLAG_DEASSIGN = 4;
+    private static final int F_DUPFD_CLOEXEC = 1030;
 
     private final int vmFd;
     private final KvmSystem system;
+    private final Set<Registration> registrations = new HashSet<>();
     private boolean closed;
 
     IoEvents(int vmFd, KvmSystem system) {
@@ -32,14 +42,20 @@ final class IoEvents {
         if (!possible || closed) {
             return Optional.empty();
         }
-        int result = call(space, address, match, eventFd, 0);
+        int own = Errno.checkedInt("fcntl", LibC.fcntl(eventFd, F_DUPFD_CLOEXEC, 0));
+        int result = call(space, address, match, own, 0);
+        if (result < 0) {
+            LibC.close(own);
+        }
         if (result == -Errno.EEXIST) {
             throw BenchtopException.of(
                     ErrorKind.INTERNAL,
                     "an ioevent for " + space + " 0x" + Long.toHexString(address) + " with " + match + " exists already");
         }
         Errno.checked("KVM_IOEVENTFD for " + space + " 0x" + Long.toHexString(address), result);
-        return Optional.of(new Registration(space, address, match, eventFd));
+        Registration registration = new Registration(space, address, match, own);
+        registrations.add(registration);
+        return Optional.of(registration);
     }
 
     private int call(AddressSpace space, long address, IoEventMatch match, int eventFd, int extraFlags) {
@@ -58,9 +74,10 @@ final class IoEvents {
         }
     }
 
-    /** Later changes have no effect; the kernel drops the events with the VM. */
+    /** Detaches all; later additions have no effect. */
     synchronized void close() {
         closed = true;
+        List.copyOf(registrations).forEach(Registration::close);
     }
 
     private final class Registration implements AutoCloseable {
@@ -68,7 +85,6 @@ final class IoEvents {
         private final long address;
         private final IoEventMatch match;
         private final int eventFd;
-        private boolean removed;
 
         Registration(AddressSpace space, long address, IoEventMatch match, int eventFd) {
             this.space = space;
@@ -80,10 +96,10 @@ final class IoEvents {
         @Override
         public void close() {
             synchronized (IoEvents.this) {
-                if (!removed && !closed) {
+                if (registrations.remove(this)) {
                     call(space, address, match, eventFd, FLAG_DEASSIGN);
+                    LibC.close(eventFd);
                 }
-                removed = true;
             }
         }
     }

@@ -17,7 +17,7 @@ final class KvmCoalescedMmioZone {
     static final long SIZE = Layouts.checked(LAYOUT, 16);
 
     private static final VarHandle ADDR = LAYOUT.varHandle(PathElement.groupElement("addr"));
-    private static final VarHandle SIZE = LAYOUT.varHandle(PathElement.groupElement("size"));
+    private static final VarHandle SIZE_FIELD = LAYOUT.varHandle(PathElement.groupElement("size"));
     private static final VarHandle PIO = LAYOUT.varHandle(PathElement.groupElement("pio"));
 
     private KvmCoalescedMmioZone() {}
@@ -27,7 +27,7 @@ final class KvmCoalescedMmioZone {
     }
 
     static void size(MemorySegment segment, long offset, int value) {
-        SIZE.set(segment, offset, value);
+        SIZE_FIELD.set(segment, offset, value);
     }
 
     static void pio(MemorySegment segment, long offset, int value) {

@@ -7,6 +7,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import org.benchtop.engine.linux.Errno;
 import org.benchtop.engine.linux.LibC;
@@ -41,7 +42,6 @@ final class KvmVcpu implements Vcpu {
     private static final VarHandle IN_GUEST;
     private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED;
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED;
-    private static final long RFLAGS_RF = 1 << 16;
     private static final int SPINS = 1000;
 
     static {
@@ -151,10 +151,8 @@ final class KvmVcpu implements Vcpu {
     public VcpuExit run() {
         enter();
         try {
-            if (stoppedAt != -1) {
-                leaveBreakpoint();
-            }
-            return guestLoop();
+            VcpuExit exit = atBreakpoint() ? stepOverBreakpoint() : null;
+            return exit == null ? guestLoop() : exit;
         } finally {
             leave();
         }
@@ -573,6 +571,12 @@ final class KvmVcpu implements Vcpu {
     }
 
     @Override
+    public OptionalLong tscKilohertz() {
+        OptionalInt khz = registers.tscKhz();
+        return khz.isPresent() ? OptionalLong.of(khz.getAsInt()) : OptionalLong.empty();
+    }
+
+    @Override
     public OptionalLong translate(long virtualAddress) {
         return registers.translate(virtualAddress);
     }
@@ -595,15 +599,34 @@ final class KvmVcpu implements Vcpu {
         registers.debug(singleStep, breakpoints);
     }
 
-    /** Lets the instruction under a breakpoint run: the resume flag hides the breakpoint from it. */
-    private void leaveBreakpoint() {
-        Registers now = registers.general();
-        for (long breakpoint : breakpoints) {
-            if (breakpoint == stoppedAt && now.rip() == stoppedAt) {
-                registers.general(now.withRflags(now.rflags() | RFLAGS_RF));
-            }
+    private boolean isBreakpoint(long rip) {
+        return Arrays.stream(breakpoints).anyMatch(address -> address == rip);
+    }
+
+    /** Whether the last run stopped at a breakpoint and nobody has moved the vCPU since. */
+    private boolean atBreakpoint() {
+        return stoppedAt != -1
+                && isBreakpoint(stoppedAt)
+                && registers.general().rip() == stoppedAt;
+    }
+
+    /**
+     * Lets the instruction under a breakpoint run. The resume flag would hide the breakpoint from a real CPU, but not
+     * from KVM's instruction emulator.
+     */
+    private @Nullable VcpuExit stepOverBreakpoint() {
+        VcpuExit exit;
+        registers.debug(true, new long[0]);
+        try {
+            exit = guestLoop();
+        } finally {
+            registers.debug(singleStep, breakpoints);
         }
-        stoppedAt = -1;
+        if (exit instanceof VcpuExit.Debug step && !singleStep && !isBreakpoint(step.rip())) {
+            stoppedAt = -1;
+            return null;
+        }
+        return exit;
     }
 
     @Override

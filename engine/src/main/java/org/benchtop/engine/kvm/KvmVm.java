@@ -202,6 +202,9 @@ public final class KvmVm implements CpuVm {
 
     @Override
     public synchronized KvmVcpu createVcpu(int index) {
+        if (closed) {
+            throw BenchtopException.of(ErrorKind.INTERNAL, config.machineName() + " is closed");
+        }
         if (index < 0 || index >= config.cpus() || vcpus.stream().anyMatch(vcpu -> vcpu.index() == index)) {
             throw BenchtopException.of(
                     ErrorKind.INTERNAL,

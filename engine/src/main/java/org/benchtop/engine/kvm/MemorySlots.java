@@ -48,6 +48,7 @@ final class MemorySlots {
     private final ReentrantLock changes = new ReentrantLock();
     private final Map<Integer, Slot> slots = new TreeMap<>();
     private boolean logging;
+    private boolean closed;
 
     MemorySlots(int vmFd, int capacity, boolean readOnlyWorks, Hold hold) {
         this.vmFd = vmFd;
@@ -132,6 +133,9 @@ final class MemorySlots {
             KvmUserspaceMemoryRegion.guestPhysAddr(region, 0, gpa);
             KvmUserspaceMemoryRegion.memorySize(region, 0, sizeBytes);
             KvmUserspaceMemoryRegion.userspaceAddr(region, 0, address);
+            if (closed) {
+                throw internal("memory slot " + number + " of a VM that is closed");
+            }
             // SAFETY: the struct has the size in the request number; the memory behind it outlives the slot (contract
             // of CpuVm.mapMemory).
             return LibC.ioctl(vmFd, KvmIoctl.KVM_SET_USER_MEMORY_REGION, region.address());
@@ -175,6 +179,17 @@ final class MemorySlots {
             for (int i = 0; i < words; i++) {
                 bitmap[i] |= bits.getAtIndex(ValueLayout.JAVA_LONG, i);
             }
+        } finally {
+            changes.unlock();
+        }
+    }
+
+    /** Later changes fail; the kernel drops the slots with the VM. */
+    void close() {
+        changes.lock();
+        try {
+            closed = true;
+            slots.clear();
         } finally {
             changes.unlock();
         }

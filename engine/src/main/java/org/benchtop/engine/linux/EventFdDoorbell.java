@@ -34,7 +34,8 @@ public final class EventFdDoorbell implements Doorbell {
     private LoopSource.@Nullable Registration registration;
 
     /** The next in the loop's list of pending doorbells; belongs to the list while {@link #pending} is 1. */
-    @Nullable EventFdDoorbell next;
+    @Nullable
+    EventFdDoorbell next;
 
     EventFdDoorbell(LinuxEventLoop loop, String name, Runnable onRing) {
         this.loop = loop;

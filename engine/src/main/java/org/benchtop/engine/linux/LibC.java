@@ -45,6 +45,8 @@ public final class LibC {
     public static final int MAP_ANONYMOUS = 0x20;
     public static final int MAP_NORESERVE = 0x4000;
     public static final int MAP_POPULATE = 0x8000;
+    public static final int MAP_HUGETLB = 0x40000;
+    public static final int MAP_HUGE_2MB = 21 << 26;
 
     public static final int EFD_CLOEXEC = 02000000;
     public static final int EFD_NONBLOCK = 04000;

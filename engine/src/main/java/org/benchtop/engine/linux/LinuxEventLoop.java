@@ -64,7 +64,6 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
     private final int wakeFd;
     private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
     private final Set<EventFdDoorbell> doorbells = ConcurrentHashMap.newKeySet();
-    private final LoopWaiter epollWaiter = this::epollWait;
 
     /** AWAKE, SLEEPING (may be waiting in the kernel) or WAKING (somebody writes the wake-up eventfd). */
     private volatile int state = AWAKE;
@@ -77,7 +76,9 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
     private long wakeUps;
 
     private CompletionSource[] sources = {};
-    private LoopWaiter waiter = epollWaiter;
+    private LoopWaiter waiter = this::epollWait;
+    private @Nullable IoUring uring;
+    private @Nullable NativeAio nativeAio;
     private long pollNanos;
 
     private LinuxEventLoop(String name, long maxPollNanos) {
@@ -211,15 +212,34 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
         wake();
     }
 
-    /** Adds a source of completions. Loop thread. */
-    void addSource(CompletionSource source) {
-        sources = Arrays.copyOf(sources, sources.length + 1);
-        sources[sources.length - 1] = source;
+    /** The loop's io_uring, made when it is first needed. Loop thread. */
+    IoUring uring() {
+        IoUring existing = uring;
+        if (existing != null) {
+            return existing;
+        }
+        IoUring made = new IoUring(this);
+        addSource(made);
+        waiter = made;
+        uring = made;
+        return made;
     }
 
-    /** Lets somebody else wait for the epoll set. Loop thread. */
-    void waiter(LoopWaiter waiter) {
-        this.waiter = waiter;
+    /** The loop's Linux AIO context, made when it is first needed. Loop thread. */
+    NativeAio nativeAio() {
+        NativeAio existing = nativeAio;
+        if (existing != null) {
+            return existing;
+        }
+        NativeAio made = new NativeAio(this);
+        addSource(made);
+        nativeAio = made;
+        return made;
+    }
+
+    private void addSource(CompletionSource source) {
+        sources = Arrays.copyOf(sources, sources.length + 1);
+        sources[sources.length - 1] = source;
     }
 
     /** Puts a doorbell that was not pending on the list. Any thread. */
@@ -283,10 +303,8 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
         runTasks(TASKS_PER_TURN);
         boolean more = timers.runDue();
         more |= reapSources();
-        for (CompletionSource source : sources) {
-            source.flush();
-        }
-        return more || ready == MAX_EVENTS || posted();
+        more |= ready == MAX_EVENTS || posted();
+        return flushSources(!more && maxPollNanos == 0) || more;
     }
 
     private boolean posted() {
@@ -298,7 +316,7 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
         long pollEnd = start + pollNanos;
         while (pollNanos > 0 && System.nanoTime() - pollEnd < 0) {
             int ready = checked(epollWait(eventBuffer, MAX_EVENTS, false));
-            if (ready > 0 || posted() || reapSources()) {
+            if (ready > 0 || reapSources() || posted() || flushSources(false)) {
                 return ready;
             }
             Thread.onSpinWait();
@@ -313,6 +331,14 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
             pollNanos = pollingWouldHaveHelped ? Math.clamp(pollNanos * 2, MIN_POLL_NANOS, maxPollNanos) : 0;
         }
         return checked(ready);
+    }
+
+    private boolean flushSources(boolean waitFollows) {
+        boolean again = false;
+        for (CompletionSource source : sources) {
+            again |= source.flush(waitFollows);
+        }
+        return again;
     }
 
     private boolean reapSources() {
@@ -351,7 +377,7 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
         }
     }
 
-    private int epollWait(MemorySegment events, int maxEvents, boolean block) {
+    int epollWait(MemorySegment events, int maxEvents, boolean block) {
         return LibC.epollWait(capture, epollFd, events.address(), maxEvents, block ? -1 : 0);
     }
 

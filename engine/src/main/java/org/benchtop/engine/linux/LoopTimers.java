@@ -37,6 +37,7 @@ final class LoopTimers {
     private final int fd;
     /** When the timerfd goes off, in the time of System.nanoTime; NEVER if it is not set. */
     private long programmedNanos = NEVER;
+
     private volatile boolean reprogram;
     private int pass;
     private boolean closed;

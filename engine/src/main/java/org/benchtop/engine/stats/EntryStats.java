@@ -2,11 +2,14 @@ package org.benchtop.engine.stats;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.HdrHistogram.ConcurrentHistogram;
 import org.HdrHistogram.Histogram;
 import org.benchtop.spi.stats.Counter;
@@ -21,6 +24,8 @@ public final class EntryStats implements Stats {
     private final Map<String, AtomicCounter> counters = new ConcurrentHashMap<>();
     private final Map<String, HdrLatency> histograms = new ConcurrentHashMap<>();
     private final Map<String, LongSupplier> gauges = new ConcurrentHashMap<>();
+
+    private final List<Supplier<Map<String, Long>>> families = new CopyOnWriteArrayList<>();
 
     EntryStats(String id) {
         this.id = id;
@@ -46,8 +51,14 @@ public final class EntryStats implements Stats {
         gauges.put(name, value);
     }
 
+    /** Values whose names are not known beforehand, such as exits by reason. */
+    public void family(Supplier<Map<String, Long>> family) {
+        families.add(family);
+    }
+
     StatsSnapshot.Entry snapshot() {
         Map<String, Long> values = new TreeMap<>();
+        families.forEach(family -> values.putAll(family.get()));
         counters.forEach((name, counter) -> values.put(name, counter.value()));
         gauges.forEach((name, gauge) -> values.put(name, gauge.getAsLong()));
         Map<String, Histogram> latencies = new TreeMap<>();

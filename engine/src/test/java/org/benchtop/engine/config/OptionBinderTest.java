@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.Option;
@@ -21,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class OptionBinderTest {
     private static final BindContext CONTEXT = new BindContext(
             Path.of("/base"),
-            Map.of(Option.Ref.DRIVE, Set.of("disk0", "disk1"), Option.Ref.IOTHREAD, Set.of()));
+            Map.of(Option.Ref.DRIVE, new TreeSet<>(Set.of("disk0", "disk1")), Option.Ref.IOTHREAD, Set.of()));
 
     private static Samples.Everything bind(String yaml) {
         ConfigValue value = YamlReader.read(yaml, "vm.yaml", "devices[1]");

@@ -132,8 +132,7 @@ class LinuxEventLoopTest {
                 long[] mailbox = {0};
                 AtomicLong seen = new AtomicLong();
                 boolean byKernel = t % 2 == 1;
-                EventFdDoorbell doorbell =
-                        (EventFdDoorbell) stressed.doorbell("bell" + t, () -> seen.set(mailbox[0]));
+                EventFdDoorbell doorbell = (EventFdDoorbell) stressed.doorbell("bell" + t, () -> seen.set(mailbox[0]));
                 started.add(Thread.ofPlatform().start(() -> {
                     for (int i = 1; i <= rounds; i++) {
                         mailbox[0] = i;

@@ -63,7 +63,8 @@ class LoopTimersTest {
 
     @Test
     void timersFireInOrderOfTheirDeadlines() {
-        List<Long> deadlines = new ArrayList<>(LongStream.rangeClosed(1, 500).boxed().toList());
+        List<Long> deadlines =
+                new ArrayList<>(LongStream.rangeClosed(1, 500).boxed().toList());
         Collections.shuffle(deadlines, new Random(1));
         List<Long> fired = Collections.synchronizedList(new ArrayList<>());
         for (long deadline : deadlines) {

@@ -74,7 +74,10 @@ public final class Piix4Pm implements Device, PowerButton {
     /** The type {@code piix4-pm}. */
     public static DeviceType<NoOptions> type() {
         return new DeviceEntry<>(
-                "piix4-pm", "PIIX4 ACPI power management: power off, power button, timer", NoOptions.class, Piix4Pm::new);
+                "piix4-pm",
+                "PIIX4 ACPI power management: power off, power button, timer",
+                NoOptions.class,
+                Piix4Pm::new);
     }
 
     @Override
@@ -187,7 +190,7 @@ public final class Piix4Pm implements Device, PowerButton {
     }
 
     private long now() {
-        return attached.map(a -> a.clock.nanoTime()).orElse(0L);
+        return attached.isPresent() ? attached.get().clock.nanoTime() : 0;
     }
 
     private void timerExpired() {
@@ -308,9 +311,11 @@ public final class Piix4Pm implements Device, PowerButton {
     public void close() {
         attached.ifPresent(a -> {
             a.timer.close();
+            a.function.close();
             if (a.sci.want(false)) {
                 a.sci.publish();
             }
         });
+        attached = Optional.empty();
     }
 }

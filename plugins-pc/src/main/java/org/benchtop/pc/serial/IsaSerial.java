@@ -94,7 +94,11 @@ public final class IsaSerial implements Device {
 
     private IsaDescription description() {
         return new IsaDescription(
-                "COM" + options.index(), "PNP0501", options.index(), options.port(), 8, options.interrupt());
+                "COM" + options.index(),
+                "PNP0501",
+                options.index(),
+                List.of(new IsaDescription.Ports(options.port(), 8)),
+                options.interrupt());
     }
 
     private int modemInputs() {
@@ -165,7 +169,7 @@ public final class IsaSerial implements Device {
     }
 
     private long now() {
-        return clock.map(Clock::nanoTime).orElse(0L);
+        return clock.isPresent() ? clock.get().nanoTime() : 0;
     }
 
     private void timerExpired() {
@@ -384,14 +388,13 @@ public final class IsaSerial implements Device {
     public Map<String, Object> inspect() {
         synchronized (lock) {
             return Map.of(
-                    "port",
-                    "0x" + Integer.toHexString(options.port()),
-                    "irq",
-                    options.interrupt(),
-                    "line",
-                    chardev.map(Chardev::describe).orElse("none"),
-                    "state",
-                    uart.save());
+                    "port", "0x" + Integer.toHexString(options.port()),
+                    "irq", options.interrupt(),
+                    "line", chardev.map(Chardev::describe).orElse("none"),
+                    "baud", uart.baud(),
+                    "received", uart.waitingInput(),
+                    "to-transmit", uart.waitingOutput(),
+                    "interrupt", uart.interrupt());
         }
     }
 

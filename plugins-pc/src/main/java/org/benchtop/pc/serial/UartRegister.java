@@ -13,7 +13,7 @@ enum UartRegister implements RegisterSpec.Table {
     LCR(readWrite(3, 1, 0, "PC16550D 8.1 line control")),
     MCR(readWrite(4, 1, 0, "PC16550D 8.8 modem control")),
     LSR(readOnly(5, 1, 0x60, "PC16550D 8.4 line status")),
-    MSR(readOnly(6, 1, 0, "PC16550D 8.9 modem status; the high half shows the modem's lines")),
+    MSR(readOnly(6, 1, 0xb0, "PC16550D 8.9 modem status; the high half shows the modem's lines")),
     SCR(readWrite(7, 1, 0, "PC16550D 8.10 scratchpad")),
     DLL(readWrite(0, 1, 0x0c, "PC16550D 8.3 divisor latch, low; DLAB=1")),
     DLM(readWrite(1, 1, 0, "PC16550D 8.3 divisor latch, high; DLAB=1"));

@@ -115,6 +115,11 @@ public final class QueuePump {
         }
     }
 
+    /** Looks at the rings soon, as if notified. Any thread; does not wait. */
+    public void look() {
+        loop.execute(this::ringSelf);
+    }
+
     /** The number of chains that the device works on; a recent value from other threads. */
     public int inFlight() {
         return inFlight;
@@ -339,7 +344,12 @@ public final class QueuePump {
         }
     }
 
-    /** The queue now. */
+    /** Whether it is started and has not come to rest. */
+    public boolean started() {
+        return state != State.STOPPED;
+    }
+
+    /** The started queue now. */
     public QueueView view() {
         List<QueueView.Pending> pending = new ArrayList<>();
         long now = System.nanoTime();
@@ -355,17 +365,14 @@ public final class QueuePump {
                         handler.describe(chain)));
             }
         }
-        boolean mapped = state != State.STOPPED;
         return new QueueView(
                 index,
                 state.name().toLowerCase(Locale.ROOT),
-                layout.size(),
                 layout,
                 queue.lastAvail(),
-                mapped ? queue.availIndex() : queue.lastAvail(),
+                queue.availIndex(),
                 queue.usedIndex(),
-                mapped ? queue.publishedIndex() : queue.usedIndex(),
-                inFlight,
+                queue.publishedIndex(),
                 pending);
     }
 

@@ -7,25 +7,21 @@ import java.util.List;
  *
  * @param index which queue
  * @param state stopped, running, stopping or discarding
- * @param size entries
  * @param layout where the rings are
  * @param lastAvail next available entry that the device takes
  * @param availIndex the driver's available index
  * @param usedIndex next used element that the device fills
  * @param publishedIndex the used index that the driver sees
- * @param inFlight chains taken and not completed
- * @param pending those chains
+ * @param pending chains taken and not completed
  */
 public record QueueView(
         int index,
         String state,
-        int size,
         RingLayout layout,
         int lastAvail,
         int availIndex,
         int usedIndex,
         int publishedIndex,
-        int inFlight,
         List<Pending> pending) {
     public QueueView {
         pending = List.copyOf(pending);

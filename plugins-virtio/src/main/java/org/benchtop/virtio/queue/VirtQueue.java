@@ -116,12 +116,12 @@ public final class VirtQueue {
 
     /** The driver's available index now; for inspection. */
     public int availIndex() {
-        return size == 0 ? 0 : VirtqAvail.index(avail);
+        return VirtqAvail.index(avail);
     }
 
     /** The published used index in guest memory; for inspection. */
     public int publishedIndex() {
-        return size == 0 ? 0 : VirtqUsed.index(used);
+        return VirtqUsed.index(used);
     }
 
     /** What the driver did wrong, if it did. */

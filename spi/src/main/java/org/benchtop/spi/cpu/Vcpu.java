@@ -41,6 +41,11 @@ public interface Vcpu extends AutoCloseable {
     /** Walks the guest's page tables as a supervisor read would; empty if unmapped. Has no side effect. */
     OptionalLong translate(long virtualAddress);
 
+    /** The frequency of the time-stamp counter in kHz, if the engine knows it exactly. */
+    default OptionalLong tscKilohertz() {
+        return OptionalLong.empty();
+    }
+
     /** Makes {@link #run} return {@link VcpuExit.Debug} after each instruction. */
     void singleStep(boolean enabled);
 

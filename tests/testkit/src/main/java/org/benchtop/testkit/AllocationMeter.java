@@ -6,27 +6,25 @@ import java.lang.management.ManagementFactory;
 /** Counts the bytes that the calling thread allocates on the Java heap. */
 public final class AllocationMeter {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    private static final int ROUNDS = 8;
+    private static final int MIN_ROUNDS = 10;
+    private static final int MAX_ROUNDS = 400;
 
     private AllocationMeter() {}
 
     /**
-     * The fewest bytes that a round of calls allocated after as many rounds of warm-up, so that one-time costs (class
-     * initialisation, growing of pools, just-in-time compilation) do not count.
+     * The fewest bytes that a round of calls allocated, so that one-time costs (class initialisation, growing of pools,
+     * code that is not compiled yet) do not count. Stops early when a round allocates nothing.
      *
      * @param iterations calls in a round
      */
     public static long bytesPerRound(int iterations, Runnable action) {
         long least = Long.MAX_VALUE;
-        for (int round = 0; round < 2 * ROUNDS; round++) {
+        for (int round = 0; round < MAX_ROUNDS && (round < MIN_ROUNDS || least > 0); round++) {
             long before = THREADS.getCurrentThreadAllocatedBytes();
             for (int i = 0; i < iterations; i++) {
                 action.run();
             }
-            long allocated = THREADS.getCurrentThreadAllocatedBytes() - before;
-            if (round >= ROUNDS) {
-                least = Math.min(least, allocated);
-            }
+            least = Math.min(least, THREADS.getCurrentThreadAllocatedBytes() - before);
         }
         return least;
     }

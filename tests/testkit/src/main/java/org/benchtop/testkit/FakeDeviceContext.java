@@ -146,6 +146,13 @@ public final class FakeDeviceContext implements DeviceContext {
     /** A guest's load outside RAM; mapped memory (ROMs, memory BARs) answers where it covers the address. */
     public long mmioRead(long address, int size) {
         var mapped = shared.memoryMap.at(address);
+        if (mapped.isPresent() && sticksOut(mapped.get(), address, size)) {
+            long value = 0;
+            for (int i = 0; i < size; i++) {
+                value |= (mmioRead(address + i, 1) & 0xff) << 8 * i;
+            }
+            return value;
+        }
         if (mapped.isPresent()) {
             long value = 0;
             for (int i = 0; i < size; i++) {
@@ -162,9 +169,19 @@ public final class FakeDeviceContext implements DeviceContext {
         return shared.mmio.read(address, size);
     }
 
+    private static boolean sticksOut(FakeMemoryMap.FakeMapping mapping, long address, int size) {
+        return address - mapping.gpa() + size > mapping.memory().byteSize();
+    }
+
     /** A guest's store outside RAM; mapped memory takes it where it covers the address and may be written. */
     public void mmioWrite(long address, int size, long value) {
         var mapped = shared.memoryMap.at(address);
+        if (mapped.isPresent() && sticksOut(mapped.get(), address, size)) {
+            for (int i = 0; i < size; i++) {
+                mmioWrite(address + i, 1, value >>> 8 * i & 0xff);
+            }
+            return;
+        }
         if (mapped.isPresent()) {
             for (int i = 0; i < size && mapped.get().access() == MemoryAccess.READ_WRITE; i++) {
                 mapped.get()

@@ -32,6 +32,7 @@ public final class FakeEventLoop implements EventLoop {
     private final List<FakeWatch> watches = new ArrayList<>();
     private final List<Throwable> failures = new ArrayList<>();
     private boolean failuresReported = true;
+    private boolean lendsTurn;
 
     public FakeEventLoop(String name, FakeClock clock) {
         this.name = name;
@@ -79,6 +80,39 @@ public final class FakeEventLoop implements EventLoop {
             loopLock.unlock();
         }
         reportFailures();
+    }
+
+    /** Chooses whether {@link #tryRun} runs tasks when nothing is pending; it does not unless changed. */
+    public FakeEventLoop lendsTurn(boolean lends) {
+        lendsTurn = lends;
+        return this;
+    }
+
+    @Override
+    public boolean tryRun(Runnable task) {
+        if (!lendsTurn || inLoop() || !loopLock.tryLock()) {
+            return false;
+        }
+        try {
+            if (!idle()) {
+                return false;
+            }
+            task.run();
+            return true;
+        } finally {
+            loopLock.unlock();
+        }
+    }
+
+    private boolean idle() {
+        synchronized (queueLock) {
+            for (int i = 0; i < doorbells.size(); i++) {
+                if (doorbells.get(i).rung) {
+                    return false;
+                }
+            }
+            return tasks.isEmpty();
+        }
     }
 
     /**

@@ -63,7 +63,7 @@ public final class FakeFile {
     private long capacity = Long.MAX_VALUE;
     private Completion completion = Completion.AT_ONCE;
     private Fault fault = (kind, offset, length) -> 0;
-    private boolean recordTrace = true;
+    private boolean hollow;
     private final List<String> trace = new ArrayList<>();
     private final ArrayDeque<Held> held = new ArrayDeque<>();
     private final List<Handle> handles = new ArrayList<>();
@@ -110,9 +110,11 @@ public final class FakeFile {
         return this;
     }
 
-    /** Switches the trace on (the default) or off, for allocation tests. */
-    public synchronized FakeFile recordTrace(boolean enabled) {
-        recordTrace = enabled;
+    /**
+     * Makes operations succeed without moving data or being traced, and so without allocating: for allocation tests.
+     */
+    public synchronized FakeFile hollow(boolean value) {
+        hollow = value;
         return this;
     }
 
@@ -315,9 +317,7 @@ public final class FakeFile {
         }
 
         private void record(FileOperation.Kind kind, long offset, long length) {
-            if (recordTrace) {
-                trace.add(kind == FileOperation.Kind.SYNC ? "SYNC" : kind + " " + offset + "+" + length);
-            }
+            trace.add(kind == FileOperation.Kind.SYNC ? "SYNC" : kind + " " + offset + "+" + length);
         }
 
         private long perform(FileOperation operation) {
@@ -329,6 +329,9 @@ public final class FakeFile {
                 FileOperation.Kind kind = operation.kind();
                 boolean data = kind == FileOperation.Kind.READ || kind == FileOperation.Kind.WRITE;
                 long length = data ? operation.vector().sizeBytes() : operation.lengthBytes();
+                if (hollow) {
+                    return data ? length : 0;
+                }
                 record(kind, offset, length);
                 int errno = fault.errno(kind, offset, length);
                 if (errno != 0) {
@@ -349,9 +352,6 @@ public final class FakeFile {
                     }
                     case PUNCH_HOLE, ZERO_RANGE -> {
                         content.zero(offset, Math.min(length, Math.max(0, size - offset)));
-                        if (kind == FileOperation.Kind.ZERO_RANGE) {
-                            size = Math.max(size, offset + length);
-                        }
                         yield 0;
                     }
                 };

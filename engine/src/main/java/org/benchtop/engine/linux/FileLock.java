@@ -1,0 +1,114 @@
+package org.benchtop.engine.linux;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.benchtop.spi.BenchtopException;
+import org.benchtop.spi.host.HostFileOptions;
+
+/**
+ * An open-file-description lock on a whole file, which the kernel drops with the descriptor. Such locks also conflict
+ * between two opens of one process, and with the byte locks of other emulators. Source: fcntl(2).
+ */
+final class FileLock {
+    private static final int F_OFD_GETLK = 36;
+    private static final int F_OFD_SETLK = 37;
+    private static final short F_RDLCK = 0;
+    private static final short F_WRLCK = 1;
+    private static final int FLOCK_BYTES = 32;
+    private static final long L_TYPE = 0;
+    private static final long L_PID = 24;
+
+    private FileLock() {}
+
+    /** Takes the lock or says who has it. */
+    static void take(int fd, HostFileOptions.Lock mode, String name) {
+        short type = switch (mode) {
+            case NONE -> -1;
+            case SHARED -> F_RDLCK;
+            case EXCLUSIVE -> F_WRLCK;
+        };
+        if (type < 0) {
+            return;
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment flock = arena.allocate(FLOCK_BYTES, 8);
+            flock.set(ValueLayout.JAVA_SHORT, L_TYPE, type);
+            int result = LibC.fcntl(fd, F_OFD_SETLK, flock.address());
+            if (result == -Errno.EAGAIN || result == -Errno.EACCES) {
+                throw conflict(fd, flock, mode, name);
+            }
+            if (result == -Errno.EBADF) {
+                throw BenchtopException.host(name + ": an exclusive lock needs the file opened for writing");
+            }
+            Errno.checked(name + ": lock", result);
+        }
+    }
+
+    private static BenchtopException conflict(int fd, MemorySegment flock, HostFileOptions.Lock mode, String name) {
+        boolean heldExclusively = false;
+        int processId = -1;
+        if (LibC.fcntl(fd, F_OFD_GETLK, flock.address()) == 0) {
+            heldExclusively = flock.get(ValueLayout.JAVA_SHORT, L_TYPE) == F_WRLCK;
+            processId = flock.get(ValueLayout.JAVA_INT, L_PID);
+        }
+        Optional<String> holder =
+                processId > 0 ? Optional.of(describe(Long.toString(processId))) : holderOf(fd, Stat.of(fd));
+        return BenchtopException.host(name + ": in use by " + holder.orElse("another process") + ", which holds "
+                + (heldExclusively ? "an exclusive" : "a shared") + " lock; wanted "
+                + (mode == HostFileOptions.Lock.EXCLUSIVE ? "an exclusive" : "a shared") + " one");
+    }
+
+    /** The kernel does not say who holds such a lock, but every process's descriptors show their locks. */
+    private static Optional<String> holderOf(int ownFd, Stat file) {
+        String own = Long.toString(ProcessHandle.current().pid());
+        String inode = ":" + file.inode() + " ";
+        try (DirectoryStream<Path> processes = Files.newDirectoryStream(Path.of("/proc"), "[0-9]*")) {
+            for (Path process : processes) {
+                String id = process.getFileName().toString();
+                if (holds(process, inode, id.equals(own) ? Integer.toString(ownFd) : "")) {
+                    return Optional.of(id.equals(own) ? "another drive of this process" : describe(id));
+                }
+            }
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+        return Optional.empty();
+    }
+
+    private static boolean holds(Path process, String inode, String except) {
+        try (DirectoryStream<Path> infos = Files.newDirectoryStream(process.resolve("fdinfo"))) {
+            for (Path info : infos) {
+                if (!info.getFileName().toString().equals(except) && locks(info, inode)) {
+                    return true;
+                }
+            }
+            return false;
+        } catch (IOException e) {
+            // Another user's process, or one that has just ended.
+            return false;
+        }
+    }
+
+    private static boolean locks(Path info, String inode) {
+        try {
+            return Files.readAllLines(info).stream().anyMatch(line -> line.startsWith("lock:") && line.contains(inode));
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    private static String describe(String processId) {
+        try {
+            return "process " + processId + " ("
+                    + Files.readString(Path.of("/proc", processId, "comm")).strip() + ")";
+        } catch (IOException e) {
+            return "process " + processId;
+        }
+    }
+}

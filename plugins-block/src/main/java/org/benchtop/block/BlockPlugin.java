@@ -1,0 +1,25 @@
+package org.benchtop.block;
+
+import java.util.List;
+import org.benchtop.spi.Plugin;
+import org.benchtop.spi.Spi;
+import org.benchtop.spi.SpiVersion;
+import org.benchtop.spi.block.BlockBackendType;
+
+/** The block backends that come with Benchtop. */
+public final class BlockPlugin implements Plugin {
+    @Override
+    public String name() {
+        return "block";
+    }
+
+    @Override
+    public SpiVersion spiVersion() {
+        return new SpiVersion(Spi.MAJOR, Spi.MINOR);
+    }
+
+    @Override
+    public List<BlockBackendType<?>> blockBackendTypes() {
+        return List.of(new FileType(), new MemoryType(), new NullType());
+    }
+}

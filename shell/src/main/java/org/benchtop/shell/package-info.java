@@ -1,0 +1,5 @@
+/** The command line. */
+@NullMarked
+package org.benchtop.shell;
+
+import org.jspecify.annotations.NullMarked;
