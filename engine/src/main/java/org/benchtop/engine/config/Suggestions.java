@@ -19,11 +19,16 @@ public final class Suggestions {
         int bestDistance = Math.max(1, wrong.length() / 3) + 1;
         Optional<String> best = Optional.empty();
         for (String candidate : new TreeSet<>(known)) {
-            if (Math.abs(candidate.length() - wrong.length()) >= bestDistance) {
+            if (Math.abs(candidate.length() - wrong.length()) > bestDistance) {
                 continue;
             }
             int distance = distance(wrong, candidate);
-            if (distance < bestDistance) {
+            // Of equally near names, one of the same length was more likely meant.
+            boolean tie = distance == bestDistance
+                    && best.isPresent()
+                    && candidate.length() == wrong.length()
+                    && best.get().length() != wrong.length();
+            if (distance < bestDistance || tie) {
                 bestDistance = distance;
                 best = Optional.of(candidate);
             }
