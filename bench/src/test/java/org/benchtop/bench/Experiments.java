@@ -21,7 +21,7 @@ public final class Experiments {
               devices:
                 - { type: virtio-blk-pci, drive: disk0 }
             job: { guest: diskbench, rw: read, runtime: 1s }
-            matrix: { devices[0].ioeventfd: [off, on], cpus: [1, 2] }
+            matrix: { "devices[0].ioeventfd": [off, on], cpus: [1, 2] }
             repeats: 6
             compare: { by: ioeventfd, baseline: off, metric: iops }
             published:

@@ -153,6 +153,9 @@ public final class ProgressBar implements RunListener {
     @Override
     public void ended() {
         synchronized (lock) {
+            if (ended) {
+                return;
+            }
             ended = true;
             if (terminal) {
                 out.print(CLEAR_LINE);

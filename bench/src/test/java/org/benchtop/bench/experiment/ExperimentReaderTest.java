@@ -100,7 +100,7 @@ class ExperimentReaderTest {
         Experiment experiment = read("""
                 cases:
                   - { name: one guest }
-                  - { name: two guests, set: { guests: 2, devices[0].queues: 2 } }
+                  - { name: two guests, set: { guests: 2, "devices[0].queues": 2 } }
                 matrix: { cpus: [1, 2] }
                 """);
 
@@ -142,7 +142,7 @@ class ExperimentReaderTest {
 
     @Test
     void pathsWithTheSameLastNameKeepTheirWholePathAsLabel() {
-        Experiment experiment = read("matrix: { drives.disk0.cache: [none], devices[0].cache: [x] }\n");
+        Experiment experiment = read("matrix: { drives.disk0.cache: [none], 'devices[0].cache': [x] }\n");
 
         assertEquals(
                 List.of("drives.disk0.cache", "devices[0].cache"),
@@ -152,7 +152,7 @@ class ExperimentReaderTest {
     @Test
     void comparisonsNameAxisBaselineAndMetrics() {
         Experiment experiment = read("""
-                matrix: { devices[0].ioeventfd: [on, off] }
+                matrix: { "devices[0].ioeventfd": [on, off] }
                 compare: { by: "devices[0].ioeventfd", baseline: off, metric: [iops, clat-p99] }
                 """);
 
@@ -234,7 +234,7 @@ class ExperimentReaderTest {
     @Test
     void publishedFiguresHaveAxesAndMetrics() {
         Published published = read("""
-                matrix: { devices[0].ioeventfd: [on, off] }
+                matrix: { "devices[0].ioeventfd": [on, off] }
                 published:
                   source: list, 2011
                   columns:
@@ -264,8 +264,8 @@ class ExperimentReaderTest {
                 "matrix: { cpus: [] }#e4.yaml:8:17 matrix.cpus: at least one value is needed",
                 "matrix: { cpus: [1, 1] }#e4.yaml:8:21 matrix.cpus[1]: the value 1 is there twice",
                 "matrix: { cpus: [[1]] }#e4.yaml:8:18 matrix.cpus[0]: a list as a value needs a label: {label: …, value: […]}",
-                "matrix: { devices[3].queues: [1] }#e4.yaml:8:31 devices[3]: devices has 1 entry (the next one would be [1])",
-                "matrix: { guests: [65] }#e4.yaml:8:20 guests: \"65\" is not a whole number between 1 and 64",
+                "matrix: { \"devices[3].queues\": [1] }#e4.yaml:8:33 devices[3]: devices has 1 entry (the next one would be [1])",
+                "matrix: { guests: [65] }#e4.yaml:8:20 matrix.guests[0]: \"65\" is not a whole number between 1 and 64",
                 "repeats: many#e4.yaml:8:10 repeats: \"many\" is not a whole number between 1 and 1000",
                 "order: backwards#e4.yaml:8:8 order: \"backwards\" is no order (allowed: random, listed)",
                 "exclude: [{ cpus: 1 }]#e4.yaml:8:13 exclude[0].cpus: \"cpus\" is no axis of the matrix (there are none)",
@@ -286,7 +286,7 @@ class ExperimentReaderTest {
                 "e4.yaml:9:16 compare.by: \"cpu\" is no axis of the matrix (did you mean \"cpus\"?)",
                 error(axes + "compare: { by: cpu, baseline: 1 }\n"));
         assertEquals(
-                "e4.yaml:9:32 compare.baseline: \"3\" is no value of the axis cpus (known: 1, 2)",
+                "e4.yaml:9:32 compare.baseline: \"3\" is no value of the axis cpus (did you mean \"1\"?)",
                 error(axes + "compare: { by: cpus, baseline: 3 }\n"));
     }
 
