@@ -58,7 +58,7 @@ public final class ExperimentReader {
     private static final List<String> VARIABLES = List.of("guest", "scratch");
     private static final Pattern ID = Pattern.compile("[a-z0-9][a-z0-9-]{0,63}");
     private static final String QUICK_RUNTIME = "1s";
-    private static final String QUICK_WARMUP = "200ms";
+    private static final String QUICK_WARMUP = "0s";
     private static final int QUICK_REPEATS = 2;
 
     private final Path file;
