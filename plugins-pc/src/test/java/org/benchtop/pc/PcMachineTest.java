@@ -93,7 +93,8 @@ class PcMachineTest {
         plugin().chardevTypes().forEach(type -> names.add(type.name()));
 
         assertEquals(names.size(), names.stream().distinct().count());
-        assertTrue(names.containsAll(List.of("isa-serial", "i440fx", "stdio", "file", "pty", "socket", "memory", "null")));
+        assertTrue(
+                names.containsAll(List.of("isa-serial", "i440fx", "stdio", "file", "pty", "socket", "memory", "null")));
     }
 
     @Test

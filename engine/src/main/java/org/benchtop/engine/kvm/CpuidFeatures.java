@@ -61,7 +61,10 @@ final class CpuidFeatures {
                             + " 24:ssbd 25:virt_ssbd")
 );
 
-    private static final Map<String, List<Feature>> BY_NAME = index();
+    /** Built when somebody names a feature, which few machines do. */
+    private static final class Index {
+        static final Map<String, List<Feature>> BY_NAME = index();
+    }
 
     private CpuidFeatures() {}
 
@@ -84,10 +87,10 @@ final class CpuidFeatures {
      * @throws BenchtopException of kind CONFIG if there is no such name
      */
     static List<Feature> named(String name) {
-        List<Feature> features = BY_NAME.get(name);
+        List<Feature> features = Index.BY_NAME.get(name);
         if (features == null) {
             throw BenchtopException.config(
-                    "unknown cpu feature \"" + name + "\"" + Suggestions.hint(name, BY_NAME.keySet()));
+                    "unknown cpu feature \"" + name + "\"" + Suggestions.hint(name, Index.BY_NAME.keySet()));
         }
         return features;
     }
@@ -98,6 +101,9 @@ final class CpuidFeatures {
      * @throws BenchtopException of kind CONFIG for an unknown name, of kind HOST for one that KVM cannot give
      */
     static CpuidTable apply(CpuidTable supported, Map<String, Boolean> changes) {
+        if (changes.isEmpty()) {
+            return supported;
+        }
         CpuidTable table = supported;
         for (Map.Entry<String, Boolean> change : new TreeMap<>(changes).entrySet()) {
             for (Feature feature : named(change.getKey())) {

@@ -11,6 +11,5 @@ final class KvmDebugregs {
             .withName("kvm_debugregs");
     static final long SIZE = Layouts.checked(LAYOUT, 128);
 
-
     private KvmDebugregs() {}
 }

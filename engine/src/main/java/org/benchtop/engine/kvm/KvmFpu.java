@@ -11,6 +11,5 @@ final class KvmFpu {
             .withName("kvm_fpu");
     static final long SIZE = Layouts.checked(LAYOUT, 416);
 
-
     private KvmFpu() {}
 }

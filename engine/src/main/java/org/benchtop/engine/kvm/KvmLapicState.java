@@ -11,6 +11,5 @@ final class KvmLapicState {
             .withName("kvm_lapic_state");
     static final long SIZE = Layouts.checked(LAYOUT, 1024);
 
-
     private KvmLapicState() {}
 }

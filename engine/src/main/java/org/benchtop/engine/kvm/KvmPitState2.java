@@ -11,6 +11,5 @@ final class KvmPitState2 {
             .withName("kvm_pit_state2");
     static final long SIZE = Layouts.checked(LAYOUT, 112);
 
-
     private KvmPitState2() {}
 }

@@ -7,6 +7,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import org.benchtop.engine.linux.Errno;
 import org.benchtop.engine.linux.LibC;
@@ -67,9 +68,8 @@ final class KvmVcpu implements Vcpu {
     private final VcpuRegisters registers;
     private final VcpuState powerOn;
     private final ExitCounters counters = new ExitCounters();
-    /** Used again for each exit; the exit's facts wait in the fields below until somebody records them. */
-    private final VmExitEvent event = new VmExitEvent();
-
+    private @Nullable ExitRecorder recorder;
+    /** The facts of the exit that is being handled. */
     private KvmExit lastExit = KvmExit.OTHER;
     private long lastAddress;
     private int lastSize;
@@ -193,19 +193,23 @@ final class KvmVcpu implements Vcpu {
             // SAFETY: KVM_RUN takes no argument; the shared page is mapped while this runs, because close() waits.
             int result = LibC.ioctl(capture, fd, KvmIoctl.KVM_RUN, 0);
             IN_GUEST.setRelease(this, false);
-            boolean recorded = event.isEnabled();
-            if (recorded) {
-                event.begin();
-            }
+            ExitRecorder recording = ExitRecorder.wanted() ? beginRecord() : null;
             vm.drainCoalesced(coalesced, index);
             VcpuExit exit = result < 0 ? interrupted(result) : handle();
-            if (recorded) {
-                record();
+            if (recording != null) {
+                recording.end(lastExit, lastAddress, lastSize);
             }
             if (exit != null) {
                 return exit;
             }
         }
+    }
+
+    private @Nullable ExitRecorder beginRecord() {
+        if (recorder == null) {
+            recorder = new ExitRecorder(vm.name(), index);
+        }
+        return recorder.begin() ? recorder : null;
     }
 
     /** KVM_RUN failed: the exit reason in the shared page is an old one. */
@@ -299,18 +303,6 @@ final class KvmVcpu implements Vcpu {
         lastExit = exit;
         lastAddress = address;
         lastSize = size;
-    }
-
-    private void record() {
-        event.end();
-        if (event.shouldCommit()) {
-            event.machine = vm.name();
-            event.vcpu = index;
-            event.reason = lastExit.label();
-            event.address = lastAddress;
-            event.size = lastSize;
-            event.commit();
-        }
     }
 
     private @Nullable VcpuExit pio() {
@@ -567,6 +559,12 @@ final class KvmVcpu implements Vcpu {
     @Override
     public boolean msr(int number, long value) {
         return registers.msr(number, value);
+    }
+
+    @Override
+    public OptionalLong tscKilohertz() {
+        OptionalInt khz = registers.tscKhz();
+        return khz.isPresent() ? OptionalLong.of(khz.getAsInt()) : OptionalLong.empty();
     }
 
     @Override

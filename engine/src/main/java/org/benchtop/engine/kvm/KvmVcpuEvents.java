@@ -11,6 +11,5 @@ final class KvmVcpuEvents {
             .withName("kvm_vcpu_events");
     static final long SIZE = Layouts.checked(LAYOUT, 64);
 
-
     private KvmVcpuEvents() {}
 }

@@ -142,7 +142,10 @@ public final class KvmVm implements CpuVm {
 
     private void call(String what, long request, long argument) {
         // SAFETY: every caller passes a number, or the address of a live struct of the size in the request number.
-        Errno.checked(config.machineName() + ": " + what, LibC.ioctl(fd, request, argument));
+        int result = LibC.ioctl(fd, request, argument);
+        if (result < 0) {
+            throw Errno.exception(config.machineName() + ": " + what, result);
+        }
     }
 
     String name() {

@@ -11,6 +11,5 @@ final class KvmXcrs {
             .withName("kvm_xcrs");
     static final long SIZE = Layouts.checked(LAYOUT, 392);
 
-
     private KvmXcrs() {}
 }

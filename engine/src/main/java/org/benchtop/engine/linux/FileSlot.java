@@ -20,7 +20,8 @@ final class FileSlot {
     /** The number that the kernel knows the slot by, where it is given one. */
     int index = -1;
 
-    @Nullable FileSlot next;
+    @Nullable
+    FileSlot next;
 
     private final FileOperation nothing = new FileOperation((operation, result) -> {});
     private FileOperation operation = nothing;

@@ -111,7 +111,7 @@ final class IoUring implements CompletionSource, LoopWaiter, SlotEngine {
                     LibC.close(fd);
                 }
             } catch (BenchtopException e) {
-                return Optional.of(e.getMessage());
+                return Optional.of(String.valueOf(e.getMessage()));
             }
         }
 
@@ -160,12 +160,7 @@ final class IoUring implements CompletionSource, LoopWaiter, SlotEngine {
 
     private MemorySegment map(long lengthBytes, long offset) {
         long address = LibC.mmap(
-                0,
-                lengthBytes,
-                LibC.PROT_READ | LibC.PROT_WRITE,
-                LibC.MAP_SHARED | LibC.MAP_POPULATE,
-                fd,
-                offset);
+                0, lengthBytes, LibC.PROT_READ | LibC.PROT_WRITE, LibC.MAP_SHARED | LibC.MAP_POPULATE, fd, offset);
         return LibC.memory(Errno.checked("io_uring: mmap", address), lengthBytes);
     }
 
@@ -217,8 +212,7 @@ final class IoUring implements CompletionSource, LoopWaiter, SlotEngine {
 
     private long enter(int waitFor, int flags) {
         INT.setRelease(ring, sqTailAt, sqTail);
-        long taken = LibC.syscall(
-                capture, SystemCall.IO_URING_ENTER, fd, unsubmitted, waitFor, flags, 0, 0);
+        long taken = LibC.syscall(capture, SystemCall.IO_URING_ENTER, fd, unsubmitted, waitFor, flags, 0, 0);
         if (taken > 0) {
             unsubmitted -= (int) taken;
         }

@@ -70,16 +70,7 @@ final class IoUringSqe {
     static void fallocate(MemorySegment sqes, long at, int fd, FileOperation operation, long tag) {
         int mode = LinuxFile.fallocateMode(operation.kind());
         // The length is in the address field and the mode in the length field.
-        fill(
-                sqes,
-                at,
-                IORING_OP_FALLOCATE,
-                fd,
-                operation.offsetBytes(),
-                operation.lengthBytes(),
-                mode,
-                0,
-                tag);
+        fill(sqes, at, IORING_OP_FALLOCATE, fd, operation.offsetBytes(), operation.lengthBytes(), mode, 0, tag);
     }
 
     static void pollReadable(MemorySegment sqes, long at, int fd, long tag) {

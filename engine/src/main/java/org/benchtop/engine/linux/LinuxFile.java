@@ -86,8 +86,7 @@ final class LinuxFile implements HostFile {
             if (alignment.offsetBytes() == 0) {
                 throw noDirect(name);
             }
-            return new LinuxFile(
-                    name, fd, stat.blockDevice(), options.direct(), alignment, aio, options.threads());
+            return new LinuxFile(name, fd, stat.blockDevice(), options.direct(), alignment, aio, options.threads());
         } catch (RuntimeException e) {
             LibC.close(fd);
             throw e;
@@ -113,8 +112,8 @@ final class LinuxFile implements HostFile {
             }
             case NATIVE -> {
                 if (!options.direct()) {
-                    throw BenchtopException.config(name
-                            + ": aio: native needs direct I/O (cache: none); allowed: threads, io_uring, auto");
+                    throw BenchtopException.config(
+                            name + ": aio: native needs direct I/O (cache: none); allowed: threads, io_uring, auto");
                 }
                 refuseIf(NativeAio.problem(), name, "native");
                 yield HostFileOptions.Aio.NATIVE;
@@ -345,15 +344,13 @@ final class LinuxFile implements HostFile {
     long punchHole(MemorySegment capture, long offsetBytes, long lengthBytes) {
         return blockDevice
                 ? deviceRange(BLKDISCARD, offsetBytes, lengthBytes)
-                : LibC.fallocate(
-                        capture, fd, fallocateMode(FileOperation.Kind.PUNCH_HOLE), offsetBytes, lengthBytes);
+                : LibC.fallocate(capture, fd, fallocateMode(FileOperation.Kind.PUNCH_HOLE), offsetBytes, lengthBytes);
     }
 
     long zeroRange(MemorySegment capture, long offsetBytes, long lengthBytes) {
         return blockDevice
                 ? deviceRange(BLKZEROOUT, offsetBytes, lengthBytes)
-                : LibC.fallocate(
-                        capture, fd, fallocateMode(FileOperation.Kind.ZERO_RANGE), offsetBytes, lengthBytes);
+                : LibC.fallocate(capture, fd, fallocateMode(FileOperation.Kind.ZERO_RANGE), offsetBytes, lengthBytes);
     }
 
     private long deviceRange(long request, long offsetBytes, long lengthBytes) {

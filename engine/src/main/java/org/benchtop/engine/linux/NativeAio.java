@@ -83,7 +83,7 @@ final class NativeAio implements CompletionSource, SlotEngine {
                 LibC.syscall(SystemCall.IO_DESTROY, setUp(), 0, 0, 0, 0, 0);
                 return Optional.empty();
             } catch (BenchtopException e) {
-                return Optional.of(e.getMessage());
+                return Optional.of(String.valueOf(e.getMessage()));
             }
         }
     }
@@ -134,14 +134,7 @@ final class NativeAio implements CompletionSource, SlotEngine {
         int first = 0;
         while (first < batched) {
             long taken = LibC.syscall(
-                    capture,
-                    SystemCall.IO_SUBMIT,
-                    context,
-                    batched - first,
-                    pointers.address() + 8L * first,
-                    0,
-                    0,
-                    0);
+                    capture, SystemCall.IO_SUBMIT, context, batched - first, pointers.address() + 8L * first, 0, 0, 0);
             if (taken > 0) {
                 first += (int) taken;
             } else if (taken == -Errno.EAGAIN) {
@@ -186,13 +179,11 @@ final class NativeAio implements CompletionSource, SlotEngine {
         for (FileSlot slot = refused.poll(); slot != null; slot = refused.poll()) {
             slot.owner.done(slot);
         }
-        long count = LibC.syscall(
-                capture, SystemCall.IO_GETEVENTS, context, 0, MAX_EVENTS, events.address(), 0, 0);
+        long count = LibC.syscall(capture, SystemCall.IO_GETEVENTS, context, 0, MAX_EVENTS, events.address(), 0, 0);
         for (int i = 0; i < count; i++) {
             long at = (long) i * IO_EVENT_BYTES;
             completed(
-                    (int) events.get(ValueLayout.JAVA_LONG, at),
-                    events.get(ValueLayout.JAVA_LONG, at + EVENT_RESULT));
+                    (int) events.get(ValueLayout.JAVA_LONG, at), events.get(ValueLayout.JAVA_LONG, at + EVENT_RESULT));
         }
         while (freeCount > 0) {
             FileSlot slot = waiting.poll();

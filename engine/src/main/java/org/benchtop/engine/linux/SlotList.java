@@ -21,7 +21,8 @@ final class SlotList {
         newest = slot;
     }
 
-    @Nullable FileSlot poll() {
+    @Nullable
+    FileSlot poll() {
         FileSlot slot = oldest;
         if (slot != null) {
             oldest = slot.next;

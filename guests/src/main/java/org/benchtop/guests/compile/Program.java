@@ -17,7 +17,6 @@ import java.util.Set;
 import java.util.function.Supplier;
 import org.benchtop.guests.ClassSource;
 import org.benchtop.spi.BenchtopException;
-import org.benchtop.spi.ErrorKind;
 
 /** Everything that one guest program consists of: collects methods, fields, texts and memory as they are referred to. */
 final class Program {
@@ -42,6 +41,7 @@ final class Program {
     private final Map<String, String> places = new HashMap<>();
     private final Map<String, String> aliases = new LinkedHashMap<>();
     private final Map<String, Translator.Value> constantFields = new HashMap<>();
+    private final Map<String, String> callers = new HashMap<>();
     private final Map<String, MethodTypeDesc> methodTypes = new HashMap<>();
     private final Set<ClassUnit> started = new LinkedHashSet<>();
     private ClassUnit compiling;
@@ -94,7 +94,9 @@ final class Program {
     boolean declareConstant(ClassUnit unit, String name, Translator.Value value) {
         String symbol = unit.binaryName() + "." + name;
         boolean fresh = !areas.containsKey(symbol)
-                && unit.field(name).filter(field -> field.flags().has(AccessFlag.FINAL)).isPresent();
+                && unit.field(name)
+                        .filter(field -> field.flags().has(AccessFlag.FINAL))
+                        .isPresent();
         if (fresh) {
             constantFields.put(symbol, value);
         }
@@ -164,8 +166,7 @@ final class Program {
     }
 
     private String enqueue(ClassUnit unit, MethodModel model) {
-        String signature =
-                model.methodName().stringValue() + model.methodType().stringValue();
+        String signature = model.methodName().stringValue() + model.methodType().stringValue();
         return methodSymbols.computeIfAbsent(unit.internalName() + "." + signature, key -> {
             String symbol = unit.binaryName() + "." + signature;
             queue.add(new Pending(unit, model, symbol));
@@ -181,7 +182,22 @@ final class Program {
     /** The symbol of a method, which will be compiled too. */
     String methodSymbol(String owner, String name, String descriptor, Supplier<RuntimeException> missing) {
         ClassUnit unit = unit(owner, missing);
-        return enqueue(unit, unit.method(name + descriptor).orElseThrow(missing));
+        MethodModel model = unit.method(name + descriptor)
+                .filter(method -> method.code().isPresent())
+                .orElseThrow(missing);
+        return enqueue(unit, model);
+    }
+
+    /** Remembers who first called a method of the Java library, for error messages. */
+    void noteCaller(String methodSymbol, Supplier<String> caller) {
+        if (methodSymbol.startsWith("java.")) {
+            callers.computeIfAbsent(methodSymbol, symbol -> caller.get());
+        }
+    }
+
+    /** Who called a method of the Java library; empty if unknown. */
+    String caller(String methodSymbol) {
+        return callers.getOrDefault(methodSymbol, "");
     }
 
     String fieldSymbol(
@@ -190,7 +206,8 @@ final class Program {
         String symbol = unit.binaryName() + "." + name;
         if (!areas.containsKey(symbol)) {
             long initial = unit.field(name)
-                    .filter(field -> field.fieldType().equalsString(descriptor) && field.flags().has(AccessFlag.STATIC))
+                    .filter(field -> field.fieldType().equalsString(descriptor)
+                            && field.flags().has(AccessFlag.STATIC))
                     .orElseThrow(missing)
                     .findAttribute(Attributes.constantValue())
                     .map(value -> value.constant().constantValue() instanceof Number number ? number.longValue() : 0L)
@@ -221,14 +238,5 @@ final class Program {
             throw BenchtopException.config("guest memory \"" + symbol + "\" is reserved twice, with different sizes");
         }
         return symbol;
-    }
-
-    BenchtopException error(String place, String sourceFile, int line, String what) {
-        String where = sourceFile.isEmpty() ? "line " + line : sourceFile + ":" + line;
-        return BenchtopException.of(
-                ErrorKind.CONFIG,
-                place + " (" + where + "): guest code cannot use " + what,
-                Map.of("method", place, "file", sourceFile, "line", line, "construct", what),
-                null);
     }
 }

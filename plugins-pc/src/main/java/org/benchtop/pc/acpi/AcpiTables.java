@@ -99,7 +99,10 @@ final class AcpiTables {
         align(16);
         int start = block.size();
         ByteBuffer header = little(HEADER);
-        header.put(ascii(signature, 4)).putInt(HEADER + body.length).put((byte) revision).put((byte) 0);
+        header.put(ascii(signature, 4))
+                .putInt(HEADER + body.length)
+                .put((byte) revision)
+                .put((byte) 0);
         header.put(ascii("BNCHTP", 6)).put(ascii("BENCHTOP", 8)).putInt(1);
         header.put(ascii("BNCH", 4)).putInt(1);
         block.writeBytes(header.array());
@@ -125,10 +128,18 @@ final class AcpiTables {
         body.putInt(facs).putInt(dsdt);
         body.put((byte) 0).put((byte) 0);
         body.putShort((short) Piix4Pm.SCI_IRQ).putInt(Piix4Pm.SMI_COMMAND_PORT);
-        body.put((byte) Piix4Pm.ACPI_ENABLE).put((byte) Piix4Pm.ACPI_DISABLE).put((byte) 0).put((byte) 0);
+        body.put((byte) Piix4Pm.ACPI_ENABLE)
+                .put((byte) Piix4Pm.ACPI_DISABLE)
+                .put((byte) 0)
+                .put((byte) 0);
         body.putInt(pm).putInt(0).putInt(pm + 0x04).putInt(0).putInt(0).putInt(pm + 0x08);
         body.putInt(pm + 0x0c).putInt(0);
-        body.put((byte) 4).put((byte) 2).put((byte) 0).put((byte) 4).put((byte) 4).put((byte) 0);
+        body.put((byte) 4)
+                .put((byte) 2)
+                .put((byte) 0)
+                .put((byte) 4)
+                .put((byte) 4)
+                .put((byte) 0);
         body.put((byte) 0).put((byte) 0);
         // Latencies above 100 and 1000 say that there are no C2 and C3 states.
         body.putShort((short) 0x0fff).putShort((short) 0x0fff);
@@ -159,7 +170,11 @@ final class AcpiTables {
     /** A port as a generic address (ACPI 6.4, 5.2.3.2); no bits for none. */
     private static void genericAddress(ByteBuffer out, int bits, int accessSize, int port) {
         int ioSpace = bits == 0 ? 0 : 1;
-        out.put((byte) ioSpace).put((byte) bits).put((byte) 0).put((byte) accessSize).putLong(port);
+        out.put((byte) ioSpace)
+                .put((byte) bits)
+                .put((byte) 0)
+                .put((byte) accessSize)
+                .putLong(port);
     }
 
     /** ACPI 6.4, 5.2.12. */
@@ -170,10 +185,20 @@ final class AcpiTables {
             if (i < 255) {
                 out.put((byte) 0).put((byte) 8).put((byte) i).put((byte) i).putInt(1);
             } else {
-                out.put((byte) 9).put((byte) 16).putShort((short) 0).putInt(i).putInt(1).putInt(i);
+                out.put((byte) 9)
+                        .put((byte) 16)
+                        .putShort((short) 0)
+                        .putInt(i)
+                        .putInt(1)
+                        .putInt(i);
             }
         }
-        out.put((byte) 1).put((byte) 12).put((byte) 0).put((byte) 0).putInt(IO_APIC_ADDRESS).putInt(0);
+        out.put((byte) 1)
+                .put((byte) 12)
+                .put((byte) 0)
+                .put((byte) 0)
+                .putInt(IO_APIC_ADDRESS)
+                .putInt(0);
         // The PIT reaches the IOAPIC at pin 2; PCI interrupts and the SCI are level-triggered, active high.
         override(out, 0, 2, 0);
         override(out, 5, 5, LEVEL_ACTIVE_HIGH);
@@ -185,7 +210,12 @@ final class AcpiTables {
     }
 
     private static void override(ByteBuffer out, int irq, int gsi, int flags) {
-        out.put((byte) 2).put((byte) 10).put((byte) 0).put((byte) irq).putInt(gsi).putShort((short) flags);
+        out.put((byte) 2)
+                .put((byte) 10)
+                .put((byte) 0)
+                .put((byte) irq)
+                .putInt(gsi)
+                .putShort((short) flags);
     }
 
     /** ACPI 6.4, 5.2.5.3. */

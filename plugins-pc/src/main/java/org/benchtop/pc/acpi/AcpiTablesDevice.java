@@ -36,7 +36,10 @@ public final class AcpiTablesDevice implements Device, Acpi, AcpiNamespace {
     /** The type {@code acpi-tables}. */
     public static DeviceType<NoOptions> type() {
         return new DeviceEntry<>(
-                "acpi-tables", "ACPI tables that describe the board to the guest", NoOptions.class, AcpiTablesDevice::new);
+                "acpi-tables",
+                "ACPI tables that describe the board to the guest",
+                NoOptions.class,
+                AcpiTablesDevice::new);
     }
 
     @Override
@@ -72,8 +75,8 @@ public final class AcpiTablesDevice implements Device, Acpi, AcpiNamespace {
         synchronized (descriptions) {
             devices = List.copyOf(descriptions);
         }
-        return new AcpiTables(new AcpiBoard(
-                of.machine().cpus(), I440Fx.windows(of.memory().regions()), devices));
+        return new AcpiTables(
+                new AcpiBoard(of.machine().cpus(), I440Fx.windows(of.memory().regions()), devices));
     }
 
     @Override
@@ -97,7 +100,9 @@ public final class AcpiTablesDevice implements Device, Acpi, AcpiNamespace {
             context.get().memory().write(BASE, bytes, 0, bytes.length);
         } catch (GuestFault e) {
             throw BenchtopException.of(
-                    ErrorKind.CONFIG, "the ACPI tables need RAM at 0xe0000: give the machine at least 1 MiB of memory", e);
+                    ErrorKind.CONFIG,
+                    "the ACPI tables need RAM at 0xe0000: give the machine at least 1 MiB of memory",
+                    e);
         }
     }
 

@@ -116,7 +116,8 @@ final class Aml {
 
     /** An EISA ID such as {@code PNP0A03}, compressed (19.3.4). */
     static byte[] eisaId(String id) {
-        int vendor = (id.charAt(0) - 0x40 & 0x1f) << 10 | (id.charAt(1) - 0x40 & 0x1f) << 5 | id.charAt(2) - 0x40 & 0x1f;
+        int vendor =
+                (id.charAt(0) - 0x40 & 0x1f) << 10 | (id.charAt(1) - 0x40 & 0x1f) << 5 | id.charAt(2) - 0x40 & 0x1f;
         long value = (long) vendor << 16 | Integer.parseInt(id.substring(3), 16);
         return concat(bytes(0x0c), little(Integer.toUnsignedLong(Integer.reverseBytes((int) value)), 4));
     }

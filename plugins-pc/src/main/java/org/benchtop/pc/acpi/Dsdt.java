@@ -32,6 +32,7 @@ import org.benchtop.spi.pci.PciWindows;
 final class Dsdt {
     /** Interrupts that a PIRQ link offers. */
     private static final int[] LINK_INTERRUPTS = {5, 10, 11};
+
     private static final int FW_CFG_PORT = 0x510;
     private static final int FW_CFG_PORTS = 12;
     private static final int PM_PORTS = 64;
@@ -50,10 +51,7 @@ final class Dsdt {
     private static byte[] processors(int cpus) {
         List<byte[]> all = new ArrayList<>();
         for (int i = 0; i < cpus; i++) {
-            all.add(device(
-                    String.format("C%03X", i),
-                    define("_HID", string("ACPI0007")),
-                    define("_UID", integer(i))));
+            all.add(device(String.format("C%03X", i), define("_HID", string("ACPI0007")), define("_UID", integer(i))));
         }
         return concat(all.toArray(byte[][]::new));
     }
@@ -77,8 +75,7 @@ final class Dsdt {
                 .memoryWindow32(0xa0000, 0xbffff)
                 .memoryWindow32(windows.memory32Base(), windows.memory32Base() + windows.memory32SizeBytes() - 1);
         if (windows.memory64SizeBytes() > 0) {
-            template.memoryWindow64(
-                    windows.memory64Base(), windows.memory64Base() + windows.memory64SizeBytes() - 1);
+            template.memoryWindow64(windows.memory64Base(), windows.memory64Base() + windows.memory64SizeBytes() - 1);
         }
         return template.build();
     }
@@ -119,13 +116,11 @@ final class Dsdt {
                 "LNK" + letter,
                 define("_HID", eisaId("PNP0C0F")),
                 define("_UID", integer(uid)),
-                define("_PRS", new ResourceTemplate().levelInterrupts(LINK_INTERRUPTS).build()),
+                define(
+                        "_PRS",
+                        new ResourceTemplate().levelInterrupts(LINK_INTERRUPTS).build()),
                 define("BUFR", new ResourceTemplate().levelInterrupts(0).build()),
-                method(
-                        "_STA",
-                        0,
-                        when(and(register, integer(0x80)), giveBack(integer(0x09))),
-                        giveBack(integer(0x0b))),
+                method("_STA", 0, when(and(register, integer(0x80)), giveBack(integer(0x09))), giveBack(integer(0x0b))),
                 method("_DIS", 0, orInto(register, integer(0x80), register)),
                 method(
                         "_CRS",
@@ -176,6 +171,10 @@ final class Dsdt {
                         define("_HID", string("QEMU0002")),
                         define("_UID", integer(0)),
                         define("_STA", integer(0x0b)),
-                        define("_CRS", new ResourceTemplate().io(FW_CFG_PORT, FW_CFG_PORTS).build())));
+                        define(
+                                "_CRS",
+                                new ResourceTemplate()
+                                        .io(FW_CFG_PORT, FW_CFG_PORTS)
+                                        .build())));
     }
 }

@@ -18,8 +18,7 @@ public final class Chardevs {
     /** All types. */
     public static List<ChardevType<?>> types() {
         return List.of(
-                new ChardevEntry<>(
-                        "stdio", "this process's terminal or pipes", StdioOptions.class, Chardevs::stdio),
+                new ChardevEntry<>("stdio", "this process's terminal or pipes", StdioOptions.class, Chardevs::stdio),
                 new ChardevEntry<>("file", "a file for output, and one for input", FileOptions.class, FileChardev::new),
                 new ChardevEntry<>("pty", "a new pseudo-terminal", PtyOptions.class, Chardevs::pty),
                 new ChardevEntry<>("socket", "a TCP or Unix socket", SocketOptions.class, SocketChardev::new),
@@ -34,15 +33,20 @@ public final class Chardevs {
 
     private static Chardev stdio(StdioOptions options, ChardevContext context) {
         HostStream stream = context.host().stdio(true);
-        boolean keys =
-                switch (options.escape()) {
-                    case AUTO -> stream.terminal();
-                    case ON -> true;
-                    case OFF -> false;
-                };
+        boolean keys = switch (options.escape()) {
+            case AUTO -> stream.terminal();
+            case ON -> true;
+            case OFF -> false;
+        };
         StreamChardev.InputFilter filter =
                 keys ? new TerminalKeys(options.signal(), context::requestStop) : StreamChardev.noFilter();
-        return new StreamChardev(stream, stream.terminal() ? "stdio (Ctrl-A h for help)" : "stdio", options.patience(), filter, Optional.empty(), context);
+        return new StreamChardev(
+                stream,
+                stream.terminal() ? "stdio (Ctrl-A h for help)" : "stdio",
+                options.patience(),
+                filter,
+                Optional.empty(),
+                context);
     }
 
     private static Chardev pty(PtyOptions options, ChardevContext context) {
@@ -60,6 +64,7 @@ public final class Chardevs {
             }
         }
         context.logger().log(System.Logger.Level.INFO, "{0} is at {1}", context.id(), stream.name());
-        return new StreamChardev(stream, "pty " + stream.name(), options.patience(), StreamChardev.noFilter(), link, context);
+        return new StreamChardev(
+                stream, "pty " + stream.name(), options.patience(), StreamChardev.noFilter(), link, context);
     }
 }

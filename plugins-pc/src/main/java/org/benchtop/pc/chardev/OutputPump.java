@@ -31,7 +31,8 @@ final class OutputPump {
         this.output = output;
         this.sink = sink;
         this.onFailure = onFailure;
-        thread = Thread.ofPlatform().daemon().name("chardev " + name + " output").start(this::run);
+        thread =
+                Thread.ofPlatform().daemon().name("chardev " + name + " output").start(this::run);
     }
 
     private void run() {

@@ -10,7 +10,9 @@ public record PtyOptions(
         @Option(doc = "A symbolic link to make to the terminal's device, removed at the end.")
         Optional<Path> link,
 
-        @Option(doc = "How long a reader that takes nothing stalls the guest before output is dropped; 0s for ever.", value = "2s")
+        @Option(
+                doc = "How long a reader that takes nothing stalls the guest before output is dropped; 0s for ever.",
+                value = "2s")
         Duration patience) {
 
     public PtyOptions {

@@ -102,7 +102,8 @@ final class SocketChardev implements Chardev {
 
     private BenchtopException refused(String what, Exception e) {
         String reason = e instanceof IOException io ? HostErrors.reason(io) : "no such host or bad address";
-        return BenchtopException.of(org.benchtop.spi.ErrorKind.HOST, "chardev " + id + ": " + what + addressText() + ": " + reason, e);
+        return BenchtopException.of(
+                org.benchtop.spi.ErrorKind.HOST, "chardev " + id + ": " + what + addressText() + ": " + reason, e);
     }
 
     /** A socket file that nobody listens on any more would refuse the bind. */
@@ -118,7 +119,8 @@ final class SocketChardev implements Chardev {
     }
 
     private SocketChannel connect() throws IOException {
-        SocketChannel channel = path.isPresent() ? SocketChannel.open(StandardProtocolFamily.UNIX) : SocketChannel.open();
+        SocketChannel channel =
+                path.isPresent() ? SocketChannel.open(StandardProtocolFamily.UNIX) : SocketChannel.open();
         try {
             channel.connect(address());
             return channel;

@@ -19,13 +19,20 @@ public record SocketOptions(
         @Option(doc = "Listens for clients (one at a time) instead of connecting.", value = "on")
         boolean server,
 
-        @Option(name = "wait", doc = "Keeps guest output until the first connection instead of dropping it.", value = "off")
+        @Option(
+                name = "wait",
+                doc = "Keeps guest output until the first connection instead of dropping it.",
+                value = "off")
         boolean waitForPeer,
 
-        @Option(doc = "As a client, how long to wait before connecting again; 0s gives up after the first failure.", value = "0s")
+        @Option(
+                doc = "As a client, how long to wait before connecting again; 0s gives up after the first failure.",
+                value = "0s")
         Duration reconnect,
 
-        @Option(doc = "How long a reader that takes nothing stalls the guest before output is dropped; 0s for ever.", value = "10s")
+        @Option(
+                doc = "How long a reader that takes nothing stalls the guest before output is dropped; 0s for ever.",
+                value = "10s")
         Duration patience) {
 
     public SocketOptions {

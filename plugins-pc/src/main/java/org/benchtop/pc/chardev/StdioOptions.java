@@ -11,7 +11,9 @@ public record StdioOptions(
         @Option(doc = "Whether Ctrl-A starts a command (Ctrl-A h shows them).", value = "auto")
         Escape escape,
 
-        @Option(doc = "How long a reader that takes nothing stalls the guest before output is dropped; 0s for ever.", value = "10s")
+        @Option(
+                doc = "How long a reader that takes nothing stalls the guest before output is dropped; 0s for ever.",
+                value = "10s")
         Duration patience) {
 
     /** When Ctrl-A is special. */

@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.chardev.Chardev;
 import org.benchtop.spi.chardev.ChardevContext;
 import org.benchtop.spi.chardev.ChardevFrontend;
@@ -28,6 +29,7 @@ final class StreamChardev implements Chardev {
     private final OutputQueue output;
     private final Doorbell flush;
     private final EventLoop loop;
+    private final System.Logger logger;
     private final byte[] outBuffer = new byte[CHUNK_BYTES];
     private final byte[] inBuffer = new byte[CHUNK_BYTES];
     private Optional<FdWatch> watch = Optional.empty();
@@ -48,12 +50,19 @@ final class StreamChardev implements Chardev {
     }
 
     /** @param linkFile a symbolic link to remove at the end */
-    StreamChardev(HostStream stream, String description, Duration patience, InputFilter filter, Optional<Path> linkFile, ChardevContext context) {
+    StreamChardev(
+            HostStream stream,
+            String description,
+            Duration patience,
+            InputFilter filter,
+            Optional<Path> linkFile,
+            ChardevContext context) {
         this.stream = stream;
         this.linkFile = linkFile;
         this.description = description;
         this.filter = filter;
         loop = context.eventLoop();
+        logger = context.logger();
         link = new FrontendLink(context.id(), INPUT_BYTES, context.stats().counter("input-bytes", "B"));
         output = new OutputQueue(link, patience, context.stats(), context.logger());
         filter.bind(link, output);
@@ -83,7 +92,13 @@ final class StreamChardev implements Chardev {
             updateInterest();
             return;
         }
-        int n = stream.read(inBuffer, 0, room);
+        int n;
+        try {
+            n = stream.read(inBuffer, 0, room);
+        } catch (BenchtopException e) {
+            logger.log(System.Logger.Level.WARNING, "no more input: {0}", e.getMessage());
+            n = -1;
+        }
         if (n < 0) {
             inputEnded = true;
             wantReadable = false;
@@ -108,7 +123,13 @@ final class StreamChardev implements Chardev {
             if (n == 0) {
                 break;
             }
-            int written = stream.write(outBuffer, 0, n);
+            int written;
+            try {
+                written = stream.write(outBuffer, 0, n);
+            } catch (BenchtopException e) {
+                logger.log(System.Logger.Level.WARNING, "no more output: {0}", e.getMessage());
+                written = -1;
+            }
             if (written < 0) {
                 broken = true;
                 output.nobody(true);

@@ -72,7 +72,10 @@ public final class I440Fx implements Device {
     /** The type {@code i440fx}. */
     public static DeviceType<NoOptions> type() {
         return new DeviceEntry<>(
-                "i440fx", "Intel 440FX host bridge with configuration ports and shadow RAM", NoOptions.class, I440Fx::new);
+                "i440fx",
+                "Intel 440FX host bridge with configuration ports and shadow RAM",
+                NoOptions.class,
+                I440Fx::new);
     }
 
     /** Where BARs may be placed in a machine with this RAM. */
@@ -82,8 +85,7 @@ public final class I440Fx implements Device {
             top = Math.max(top, region.endGpa());
         }
         long memory64 = (top + GIB - 1) / GIB * GIB;
-        return new PciWindows(
-                IO_BASE, IO_SIZE, MEMORY32_BASE, MEMORY32_END - MEMORY32_BASE, memory64, MEMORY64_SIZE);
+        return new PciWindows(IO_BASE, IO_SIZE, MEMORY32_BASE, MEMORY32_END - MEMORY32_BASE, memory64, MEMORY64_SIZE);
     }
 
     @Override

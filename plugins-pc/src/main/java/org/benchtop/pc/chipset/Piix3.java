@@ -36,6 +36,7 @@ public final class Piix3 implements Device, ResetControl {
     private static final int ROUTE_MASK = 0x8f;
     /** ISA interrupts that a PIRQ may be routed to; the other values are reserved. */
     private static final int ROUTABLE = 0xdef8;
+
     private static final int[] FIRMWARE_ROUTES = {10, 10, 11, 11};
     private static final int FIRMWARE_ELCR = 1 << 9 | 1 << 10 | 1 << 11;
     private static final int ELCR_PORT = 0x4d0;

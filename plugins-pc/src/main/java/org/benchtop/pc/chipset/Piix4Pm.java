@@ -74,7 +74,10 @@ public final class Piix4Pm implements Device, PowerButton {
     /** The type {@code piix4-pm}. */
     public static DeviceType<NoOptions> type() {
         return new DeviceEntry<>(
-                "piix4-pm", "PIIX4 ACPI power management: power off, power button, timer", NoOptions.class, Piix4Pm::new);
+                "piix4-pm",
+                "PIIX4 ACPI power management: power off, power button, timer",
+                NoOptions.class,
+                Piix4Pm::new);
     }
 
     @Override

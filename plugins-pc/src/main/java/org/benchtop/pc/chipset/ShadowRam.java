@@ -70,8 +70,7 @@ final class ShadowRam implements MmioDevice {
             segment.mapping = Optional.empty();
             return;
         }
-        MemoryAccess access =
-                (segment.enables & WRITE_ENABLE) != 0 ? MemoryAccess.READ_WRITE : MemoryAccess.READ_ONLY;
+        MemoryAccess access = (segment.enables & WRITE_ENABLE) != 0 ? MemoryAccess.READ_WRITE : MemoryAccess.READ_ONLY;
         if (segment.mapping.isPresent()) {
             segment.mapping.get().access(access);
             return;

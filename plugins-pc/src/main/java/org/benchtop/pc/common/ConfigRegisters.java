@@ -13,7 +13,8 @@ public final class ConfigRegisters<R extends Enum<R> & Register> implements Regi
     }
 
     /** The table of an enum. */
-    public static <R extends Enum<R> & Register> RegisterMap<R> table(String name, Class<R> type, PciFunction function) {
+    public static <R extends Enum<R> & Register> RegisterMap<R> table(
+            String name, Class<R> type, PciFunction function) {
         return new RegisterMap<>(name, type, new ConfigRegisters<R>(function));
     }
 

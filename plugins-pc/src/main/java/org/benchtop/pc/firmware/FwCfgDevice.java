@@ -57,8 +57,7 @@ public final class FwCfgDevice implements Device, FwCfg {
     private final FwCfgOptions options;
     private final TreeMap<String, Supplier<byte[]>> files = new TreeMap<>();
     private final Object lock = new Object();
-    private final RegisterMap<FwCfgRegister> ports =
-            new RegisterMap<>("fw_cfg", FwCfgRegister.class, new Registers());
+    private final RegisterMap<FwCfgRegister> ports = new RegisterMap<>("fw_cfg", FwCfgRegister.class, new Registers());
     private final Counter transfers;
     private final Counter errors;
     private Optional<DeviceContext> context = Optional.empty();

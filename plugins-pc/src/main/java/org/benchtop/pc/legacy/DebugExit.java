@@ -24,7 +24,10 @@ public final class DebugExit implements Device {
     /** The type {@code debug-exit}. */
     public static DeviceType<DebugExitOptions> type() {
         return new DeviceEntry<>(
-                "debug-exit", "port by which a guest ends the machine with an exit code", DebugExitOptions.class, DebugExit::new);
+                "debug-exit",
+                "port by which a guest ends the machine with an exit code",
+                DebugExitOptions.class,
+                DebugExit::new);
     }
 
     @Override

@@ -52,8 +52,7 @@ public final class Debugcon implements Device {
 
     /** The type {@code debugcon}. */
     public static DeviceType<DebugconOptions> type() {
-        return new DeviceEntry<>(
-                "debugcon", "debug output port of firmware", DebugconOptions.class, Debugcon::new);
+        return new DeviceEntry<>("debugcon", "debug output port of firmware", DebugconOptions.class, Debugcon::new);
     }
 
     @Override

@@ -36,8 +36,7 @@ public final class I8042 implements Device {
 
     private final Object lock = new Object();
     private final KeyboardController controller = new KeyboardController();
-    private final RegisterMap<I8042Register> map =
-            new RegisterMap<>("8042", I8042Register.class, new Registers());
+    private final RegisterMap<I8042Register> map = new RegisterMap<>("8042", I8042Register.class, new Registers());
     private final Counter interrupts;
     private IrqOutput keyboardIrq = new IrqOutput(NOWHERE);
     private IrqOutput auxIrq = new IrqOutput(NOWHERE);
@@ -65,16 +64,14 @@ public final class I8042 implements Device {
         }
         context.services()
                 .find(AcpiNamespace.class)
-                .ifPresent(acpi -> acpi.add(
-                        new IsaDescription(
-                                "KBD0",
-                                "PNP0303",
-                                0,
-                                List.of(
-                                        new IsaDescription.Ports(DATA_PORT, 1),
-                                        new IsaDescription.Ports(
-                                                DATA_PORT + I8042Register.STATUS_COMMAND.offset(), 1)),
-                                KEYBOARD_IRQ)));
+                .ifPresent(acpi -> acpi.add(new IsaDescription(
+                        "KBD0",
+                        "PNP0303",
+                        0,
+                        List.of(
+                                new IsaDescription.Ports(DATA_PORT, 1),
+                                new IsaDescription.Ports(DATA_PORT + I8042Register.STATUS_COMMAND.offset(), 1)),
+                        KEYBOARD_IRQ)));
     }
 
     private final class Port implements PioDevice {

@@ -46,9 +46,11 @@ final class Mc146818 implements RegisterMap.Handler<CmosRegister> {
     private long wall;
     /** What the guest has set the clock ahead of the wall clock. */
     private long offsetNanos;
+
     private int flags;
     /** Second of the clock up to which update and alarm flags are known. */
     private long seenSecond;
+
     private long periodBase;
     private long seenPeriods;
 

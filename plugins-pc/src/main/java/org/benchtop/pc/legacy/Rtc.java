@@ -36,7 +36,8 @@ public final class Rtc implements Device {
     private static final long KIB = 1024;
     private static final long MIB = 1 << 20;
     private static final long GIB = 1 << 30;
-    private static final IsaDescription DESCRIPTION = new IsaDescription("RTC0", "PNP0B00", 0, List.of(new IsaDescription.Ports(PORT, 2)), IRQ);
+    private static final IsaDescription DESCRIPTION =
+            new IsaDescription("RTC0", "PNP0B00", 0, List.of(new IsaDescription.Ports(PORT, 2)), IRQ);
 
     private final RtcOptions options;
     private final Object lock = new Object();

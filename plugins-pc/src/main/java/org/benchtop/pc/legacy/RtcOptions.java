@@ -4,7 +4,9 @@ import org.benchtop.spi.Option;
 
 /** Options of {@code rtc}. */
 public record RtcOptions(
-        @Option(doc = "Whether the clock shows universal time, as Linux wants, or the host's local time.", value = "utc")
+        @Option(
+                doc = "Whether the clock shows universal time, as Linux wants, or the host's local time.",
+                value = "utc")
         Base base) {
     /** What the clock shows. */
     public enum Base {

@@ -11,7 +11,10 @@ public record IsaSerialOptions(
         @Option(doc = "Number of the port: COM1 to COM4; gives port and interrupt.", value = "1", min = 1, max = 4)
         int index,
 
-        @Option(doc = "First I/O port; by default that of the index (0x3f8, 0x2f8, 0x3e8, 0x2e8).", min = 0x100, max = 0xfff8)
+        @Option(
+                doc = "First I/O port; by default that of the index (0x3f8, 0x2f8, 0x3e8, 0x2e8).",
+                min = 0x100,
+                max = 0xfff8)
         Optional<Integer> iobase,
 
         @Option(doc = "ISA interrupt; by default that of the index (4, 3, 4, 3).", min = 3, max = 15)
@@ -32,7 +35,8 @@ public record IsaSerialOptions(
 
     public IsaSerialOptions {
         if (iobase.isPresent() && (iobase.get() & 7) != 0) {
-            throw new IllegalArgumentException("iobase must be a multiple of 8: 0x" + Integer.toHexString(iobase.get()));
+            throw new IllegalArgumentException(
+                    "iobase must be a multiple of 8: 0x" + Integer.toHexString(iobase.get()));
         }
     }
 

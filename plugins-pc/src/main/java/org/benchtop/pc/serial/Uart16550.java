@@ -86,8 +86,13 @@ final class Uart16550 {
 
     Uart16550() {
         Registers handler = new Registers();
-        List<UartRegister> common =
-                List.of(UartRegister.IIR_FCR, UartRegister.LCR, UartRegister.MCR, UartRegister.LSR, UartRegister.MSR, UartRegister.SCR);
+        List<UartRegister> common = List.of(
+                UartRegister.IIR_FCR,
+                UartRegister.LCR,
+                UartRegister.MCR,
+                UartRegister.LSR,
+                UartRegister.MSR,
+                UartRegister.SCR);
         plainMap = new RegisterMap<>("16550A", concat(UartRegister.RBR_THR, UartRegister.IER, common), handler);
         divisorMap = new RegisterMap<>("16550A, DLAB=1", concat(UartRegister.DLL, UartRegister.DLM, common), handler);
         reset();
@@ -279,7 +284,11 @@ final class Uart16550 {
 
     /** Whether a character waits below the trigger level, so that {@link #characterTimeout} is due some time. */
     boolean awaitsTimeout() {
-        return fifoEnabled() && (ier & IER_RDI) != 0 && rx.count() > 0 && rx.count() < triggerLevel() && !timeoutPending;
+        return fifoEnabled()
+                && (ier & IER_RDI) != 0
+                && rx.count() > 0
+                && rx.count() < triggerLevel()
+                && !timeoutPending;
     }
 
     /** Four character times have passed without a character arriving or being read. */

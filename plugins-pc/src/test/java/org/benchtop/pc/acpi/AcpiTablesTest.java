@@ -154,8 +154,7 @@ class AcpiTablesTest {
         runScript(TableLoader.script(tables), block, rsdp, blockGpa);
 
         byte[] direct = tables.placeAt(GPA);
-        assertEquals(
-                hex(java.util.Arrays.copyOfRange(direct, 64, direct.length)), hex(block));
+        assertEquals(hex(java.util.Arrays.copyOfRange(direct, 64, direct.length)), hex(block));
         assertEquals(hex(java.util.Arrays.copyOf(direct, 36)), hex(rsdp));
     }
 

@@ -55,7 +55,9 @@ class Piix3Test implements DeviceContract {
         functionWithPin(2, 1).intx().raise();
         assertEquals(10, raisedGsi());
         functionWithPin(4, 1).intx().raise();
-        assertEquals(List.of(true, true), List.of(context.irqs().asserted(10), context.irqs().asserted(11)));
+        assertEquals(
+                List.of(true, true),
+                List.of(context.irqs().asserted(10), context.irqs().asserted(11)));
     }
 
     private int raisedGsi() {

@@ -38,9 +38,7 @@ class Piix4PmTest implements DeviceContract {
     @Override
     public Set<String> variableRegisters() {
         return Set.of(
-                "PIIX4 power management.PMTMR",
-                "82371AB power management.PMBA",
-                "82371AB power management.PMREGMISC");
+                "PIIX4 power management.PMTMR", "82371AB power management.PMBA", "82371AB power management.PMREGMISC");
     }
 
     private int in16(int offset) {

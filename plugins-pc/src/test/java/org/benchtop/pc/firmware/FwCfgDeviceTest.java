@@ -123,7 +123,8 @@ class FwCfgDeviceTest implements DeviceContract {
         int result = dma(0x0000_0000 | 0x0a, 6, BUFFER);
 
         assertEquals(0, result);
-        assertArrayEquals(new byte[] {'Q', 'E', 'M', 'U', 0, 0, 1}, context.memory().bytes(BUFFER, 7));
+        assertArrayEquals(
+                new byte[] {'Q', 'E', 'M', 'U', 0, 0, 1}, context.memory().bytes(BUFFER, 7));
     }
 
     @Test

@@ -36,7 +36,9 @@ class PortsTest {
             context.pioWrite(0x501, 2, 0x1234);
             context.pioWrite(0x501, 4, 0xffff_ffffL);
 
-            assertEquals(List.of("exit 255", "exit 4660", "exit -1"), context.machine().requests());
+            assertEquals(
+                    List.of("exit 255", "exit 4660", "exit -1"),
+                    context.machine().requests());
         }
 
         @Test
@@ -59,7 +61,9 @@ class PortsTest {
         @Test
         void readsItsSignature() {
             FakeDeviceContext context = new FakeDeviceContext();
-            Debugcon.type().create(new DebugconOptions(Optional.empty(), 0x402), context).attach(context);
+            Debugcon.type()
+                    .create(new DebugconOptions(Optional.empty(), 0x402), context)
+                    .attach(context);
 
             assertEquals(0xe9, context.pioRead(0x402, 1));
         }

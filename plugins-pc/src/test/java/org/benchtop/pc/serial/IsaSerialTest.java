@@ -231,9 +231,8 @@ class IsaSerialTest implements DeviceContract {
 
     @Test
     void indexGivesPortAndInterrupt() {
-        IsaSerialOptions com4 =
-                new IsaSerialOptions(
-                        Optional.empty(), 4, Optional.empty(), Optional.empty(), IsaSerialOptions.Carrier.ALWAYS);
+        IsaSerialOptions com4 = new IsaSerialOptions(
+                Optional.empty(), 4, Optional.empty(), Optional.empty(), IsaSerialOptions.Carrier.ALWAYS);
 
         assertEquals(0x2e8, com4.port());
         assertEquals(3, com4.interrupt());

@@ -70,6 +70,9 @@ public final class VirtioCore implements QueueOwner {
     private Transition transition = Transition.NONE;
     private int queuesToStop;
     private boolean resetRequested;
+    /** Whether a queue was started since the last reset: otherwise there is nothing to stop. */
+    private boolean queuesStarted;
+
     private boolean paused;
     private boolean closing;
     private int errors;
@@ -262,6 +265,7 @@ public final class VirtioCore implements QueueOwner {
         int lastAvail = queue.lastAvail;
         int usedIndex = queue.usedIndex;
         QueuePump pump = queue.pump;
+        queuesStarted = true;
         pump.loop().execute(() -> pump.start(layout, eventIdx, indirect, lastAvail, usedIndex));
     }
 
@@ -481,10 +485,10 @@ public final class VirtioCore implements QueueOwner {
         }
     }
 
-    /** Lets all queues look for work, as if notified. */
-    public void notifyAllQueues() {
+    /** Lets all queues look for work, as if notified; does not wait. */
+    public void lookAtAllQueues() {
         for (QueueRegisters queue : queues) {
-            queue.pump.doorbell().ring();
+            queue.pump.look();
         }
     }
 
@@ -536,15 +540,20 @@ public final class VirtioCore implements QueueOwner {
     // Transitions.
 
     private void guestReset(boolean mayWait) {
+        boolean atRest = false;
         lock.lock();
         try {
             if (transition == Transition.NONE) {
+                atRest = !queuesStarted;
                 beginReset();
             } else if (transition != Transition.RESET) {
                 resetRequested = true;
             }
         } finally {
             lock.unlock();
+        }
+        if (atRest) {
+            finish(Transition.RESET, queues[0]);
         }
         if (mayWait) {
             awaitNoTransition(guestWaitNanos);
@@ -617,6 +626,9 @@ public final class VirtioCore implements QueueOwner {
 
     private void beginReset() {
         begin(Transition.RESET, queues.length);
+        if (!queuesStarted) {
+            return;
+        }
         for (QueueRegisters queue : queues) {
             stop(queue, true);
         }
@@ -640,6 +652,10 @@ public final class VirtioCore implements QueueOwner {
         } finally {
             lock.unlock();
         }
+        finish(ending, queue);
+    }
+
+    private void finish(Transition ending, QueueRegisters queue) {
         switch (ending) {
             case RESET -> {
                 device.reset();
@@ -672,6 +688,7 @@ public final class VirtioCore implements QueueOwner {
 
     private void clear() {
         status = 0;
+        queuesStarted = false;
         broken = false;
         driverFeatures = 0;
         negotiated = 0;
@@ -756,12 +773,12 @@ public final class VirtioCore implements QueueOwner {
 
     /** Sets the state, while paused. */
     public void restore(CoreState state) {
-        if (state.queues().size() != queues.length || (state.driverFeatures() & ~offered) != 0) {
+        boolean settled = (state.status() & DeviceStatus.FEATURES_OK) != 0;
+        if (state.queues().size() != queues.length || settled && (state.driverFeatures() & ~offered) != 0) {
             throw BenchtopException.config(id + ": saved state has " + state.queues().size()
                     + " queues and features 0x" + Long.toHexString(state.driverFeatures()) + ", this device has "
                     + queues.length + " and 0x" + Long.toHexString(offered));
         }
-        boolean settled = (state.status() & DeviceStatus.FEATURES_OK) != 0;
         if (settled) {
             device.negotiated(state.driverFeatures());
         }

@@ -288,7 +288,7 @@ final class VirtioPciTransport implements VirtioTransport, RegisterAccess, PciCo
             }
         } else if (offset <= PCI_COMMAND && offset + size > PCI_COMMAND && function.busMaster()) {
             // What was notified before the driver let the device use memory has not been looked at.
-            core.notifyAllQueues();
+            core.lookAtAllQueues();
         }
     }
 

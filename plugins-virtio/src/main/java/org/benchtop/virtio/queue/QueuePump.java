@@ -115,6 +115,11 @@ public final class QueuePump {
         }
     }
 
+    /** Looks at the rings soon, as if notified. Any thread; does not wait. */
+    public void look() {
+        loop.execute(this::ringSelf);
+    }
+
     /** The number of chains that the device works on; a recent value from other threads. */
     public int inFlight() {
         return inFlight;

@@ -231,7 +231,7 @@ public final class HeldBlockBackend implements BlockBackend {
                 if (!queues.contains(this)) {
                     throw new AssertionError(request + " submitted on a closed queue");
                 }
-                if (pending.stream().anyMatch(held -> held.request == request)) {
+                if (inFlight(request)) {
                     throw new AssertionError(request + " submitted again while it is in flight");
                 }
                 submitted++;
@@ -248,6 +248,15 @@ public final class HeldBlockBackend implements BlockBackend {
             synchronized (HeldBlockBackend.this) {
                 pending.add(new Held(this, request, completion));
             }
+        }
+
+        private boolean inFlight(BlockRequest request) {
+            for (int i = 0; i < pending.size(); i++) {
+                if (pending.get(i).request == request) {
+                    return true;
+                }
+            }
+            return false;
         }
 
         @Override

@@ -98,6 +98,15 @@ public final class FakeVirtQueue {
         free = size;
     }
 
+    /** Starts with other ring indices than 0, as a queue that has run for a while. */
+    public void beginAt(int index) {
+        availIndex(index);
+        notifiedIndex = availIndex;
+        seenUsed = availIndex;
+        SHORTS.setRelease(used, 2L, (short) index);
+        usedEvent(seenUsed);
+    }
+
     /** The number of entries. */
     public int size() {
         return size;
@@ -252,10 +261,15 @@ public final class FakeVirtQueue {
             firstFree = head;
             free += count;
         }
-        if (interruptsWanted) {
+        if (interruptsWanted && eventIdx) {
             usedEvent(seenUsed);
         }
         return head;
+    }
+
+    /** Passes the next used element without freeing its descriptors, for a driver that keeps its chains for ever. */
+    public void takeBlindly() {
+        seenUsed = seenUsed + 1 & 0xffff;
     }
 
     /** Asks for interrupts or not, as far as the negotiated features can say it. */
