@@ -27,6 +27,7 @@ public final class MachineSpecBuilder {
     private final List<Path> plugins = new ArrayList<>();
     private MachineSpec.OnReboot onReboot = MachineSpec.OnReboot.RESTART;
     private MachineSpec.OnPanic onPanic = MachineSpec.OnPanic.STOP;
+    private SourceMap sources = SourceMap.EMPTY;
     private Path baseDir = Path.of("").toAbsolutePath();
 
     MachineSpecBuilder(String name) {
@@ -50,6 +51,7 @@ public final class MachineSpecBuilder {
         this.onReboot = spec.onReboot();
         this.onPanic = spec.onPanic();
         this.baseDir = spec.baseDir();
+        this.sources = spec.sources();
     }
 
     /** The board; {@code pc} by default. */
@@ -216,7 +218,7 @@ public final class MachineSpecBuilder {
     public MachineSpec build() {
         MachineSpec spec = new MachineSpec(
                 name, machine, accel, cpus, cpu, memory, boot, iothreads, drives, chardevs, netdevs, devices, plugins,
-                onReboot, onPanic, baseDir);
+                onReboot, onPanic, baseDir, sources);
         Problems problems = new Problems();
         SpecReader.checkNames(spec, problems);
         problems.throwFirst();
