@@ -61,10 +61,8 @@ public record DiskBenchResults(
         long flushes,
         Direction read,
         Direction write) {
-    private static final ValueLayout.OfInt INT =
-            ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-    private static final ValueLayout.OfLong LONG =
-            ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final List<String> WORKLOADS = List.of("read", "write", "randread", "randwrite", "rw", "randrw");
 
     /** Statistics of a latency in nanoseconds; all 0 if nothing was measured. */
@@ -121,8 +119,8 @@ public record DiskBenchResults(
         }
         int version = area.get(INT, DiskBenchLayout.VERSION);
         if (version != DiskBenchLayout.VERSION_VALUE) {
-            throw noResults("the results area has layout version " + version + ", expected "
-                    + DiskBenchLayout.VERSION_VALUE);
+            throw noResults(
+                    "the results area has layout version " + version + ", expected " + DiskBenchLayout.VERSION_VALUE);
         }
         if (area.get(INT, DiskBenchLayout.STATE) != DiskBenchLayout.STATE_COMPLETE) {
             throw noResults("diskbench has not finished");

@@ -40,8 +40,8 @@ final class DiskBenchResultsTest {
         assertEquals(0, run.exitCode(), run.console());
         try (FileChannel channel = FileChannel.open(memory);
                 Arena arena = Arena.ofConfined()) {
-            MemorySegment area = channel.map(
-                    FileChannel.MapMode.READ_ONLY, GuestLayout.RESULTS, GuestLayout.RESULTS_SIZE, arena);
+            MemorySegment area =
+                    channel.map(FileChannel.MapMode.READ_ONLY, GuestLayout.RESULTS, GuestLayout.RESULTS_SIZE, arena);
             DiskBenchResults results = DiskBenchResults.parse(area);
             assertEquals("randrw", results.workload());
             assertEquals(4096, results.requestSizeBytes());
@@ -53,7 +53,9 @@ final class DiskBenchResultsTest {
             assertEquals(run.number("interrupts"), results.interrupts());
             assertEquals(run.number("p50"), results.read().percentileNanos(0.5));
             assertEquals(run.number("p999"), results.read().percentileNanos(0.999));
-            assertEquals(results.read().requests(), results.read().histogram().stream().mapToLong(n -> n).sum());
+            assertEquals(
+                    results.read().requests(),
+                    results.read().histogram().stream().mapToLong(n -> n).sum());
             String clat = run.result().substring(run.result().indexOf("\"clat_ns\""));
             long deviation = Long.parseLong(clat.replaceAll("^.*?\"stdev\":([0-9]+).*", "$1"));
             assertEquals(deviation, results.read().completion().deviationNanos(), 2 + deviation * 0.001);
@@ -68,8 +70,7 @@ final class DiskBenchResultsTest {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment area = arena.allocate(GuestLayout.RESULTS_SIZE, 8);
 
-            BenchtopException thrown =
-                    assertThrows(BenchtopException.class, () -> DiskBenchResults.parse(area));
+            BenchtopException thrown = assertThrows(BenchtopException.class, () -> DiskBenchResults.parse(area));
 
             assertEquals("the results area holds no diskbench results", thrown.getMessage());
         }
@@ -83,8 +84,7 @@ final class DiskBenchResultsTest {
             area.set(ValueLayout.JAVA_INT, DiskBenchLayout.VERSION, DiskBenchLayout.VERSION_VALUE);
             area.set(ValueLayout.JAVA_INT, DiskBenchLayout.STATE, DiskBenchLayout.STATE_RUNNING);
 
-            BenchtopException thrown =
-                    assertThrows(BenchtopException.class, () -> DiskBenchResults.parse(area));
+            BenchtopException thrown = assertThrows(BenchtopException.class, () -> DiskBenchResults.parse(area));
 
             assertEquals("diskbench has not finished", thrown.getMessage());
         }

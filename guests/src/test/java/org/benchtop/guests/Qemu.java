@@ -21,7 +21,9 @@ public final class Qemu {
         public String result() {
             int begin = console.indexOf("@@benchtop:result:begin\n");
             int end = console.indexOf("@@benchtop:result:end");
-            return begin < 0 || end < 0 ? "" : console.substring(begin, end).lines().skip(1).findFirst().orElse("");
+            return begin < 0 || end < 0
+                    ? ""
+                    : console.substring(begin, end).lines().skip(1).findFirst().orElse("");
         }
 
         /** The number that follows {@code "key":} in the result, the first time. */
@@ -58,9 +60,26 @@ public final class Qemu {
         try {
             Files.write(image, elf);
             List<String> command = new ArrayList<>(List.of(
-                    PROGRAM, "-accel", "tcg", "-M", "pc", "-m", "256", "-kernel", image.toString(),
-                    "-append", cmdline, "-display", "none", "-serial", "file:" + output, "-monitor", "none",
-                    "-no-reboot", "-device", "isa-debug-exit,iobase=0x501,iosize=4"));
+                    PROGRAM,
+                    "-accel",
+                    "tcg",
+                    "-M",
+                    "pc",
+                    "-m",
+                    "256",
+                    "-kernel",
+                    image.toString(),
+                    "-append",
+                    cmdline,
+                    "-display",
+                    "none",
+                    "-serial",
+                    "file:" + output,
+                    "-monitor",
+                    "none",
+                    "-no-reboot",
+                    "-device",
+                    "isa-debug-exit,iobase=0x501,iosize=4"));
             command.addAll(List.of(more));
             Process process = new ProcessBuilder(command)
                     .redirectErrorStream(true)

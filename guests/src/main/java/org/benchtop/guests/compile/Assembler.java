@@ -58,7 +58,12 @@ final class Assembler {
     record Fixup(int offset, FixupKind kind, String symbol, int addend) {}
 
     /** A memory operand: base + index × 2^scale + displacement (+ symbol); −1 stands for no register. */
-    record Mem(int base, int index, int scale, int displacement, @Nullable String symbol) {
+    record Mem(
+            int base,
+            int index,
+            int scale,
+            int displacement,
+            @Nullable String symbol) {
         static Mem at(int base, int displacement) {
             return new Mem(base, -1, 0, displacement, null);
         }

@@ -28,8 +28,9 @@ public final class Compilation {
                 .filter(method -> method.methodType().equalsString("()I")
                         || method.methodType().equalsString("()V"))
                 .filter(method -> method.flags().has(AccessFlag.STATIC))
-                .orElseThrow(() -> BenchtopException.config("guest class " + className + " needs one method \"static int "
-                        + methodName + "()\" or \"static void " + methodName + "()\""));
+                .orElseThrow(
+                        () -> BenchtopException.config("guest class " + className + " needs one method \"static int "
+                                + methodName + "()\" or \"static void " + methodName + "()\""));
         ClassSource complete = source.orElse(ClassSource.of(Compilation.class.getClassLoader()));
         Program program = new Program(complete, root);
         String entryType = entry.methodType().stringValue();

@@ -128,7 +128,14 @@ final class ElfWriter {
     }
 
     private static void programHeader(
-            ByteBuffer out, int type, int flags, long offset, long address, long fileSize, long memorySize, long align) {
+            ByteBuffer out,
+            int type,
+            int flags,
+            long offset,
+            long address,
+            long fileSize,
+            long memorySize,
+            long align) {
         out.putInt(type).putInt(flags).putLong(offset).putLong(address).putLong(address);
         out.putLong(fileSize).putLong(memorySize).putLong(align);
     }

@@ -8,7 +8,6 @@ import org.benchtop.guests.compile.Assembler.FixupKind;
 import org.benchtop.guests.compile.Assembler.Mem;
 import org.benchtop.guests.compile.Ir.Imm;
 import org.benchtop.guests.compile.Ir.Insn;
-import org.benchtop.guests.compile.Ir.Kind;
 import org.benchtop.guests.compile.Ir.Op;
 import org.benchtop.guests.compile.Ir.Operand;
 import org.benchtop.guests.compile.Ir.Reg;
@@ -212,9 +211,10 @@ final class Emitter {
     private Mem address(Insn insn, int scratch) {
         return switch (insn.args[0]) {
             case Sym sym -> Mem.symbol(sym.name(), sym.addend() + insn.displacement);
-            case Imm imm when imm.value() >= 0 && imm.value() <= Integer.MAX_VALUE ->
-                Mem.absolute((int) imm.value());
-            case Imm imm -> Mem.at(use(imm, true, scratch), insn.displacement);
+            case Imm imm ->
+                imm.value() >= 0 && imm.value() <= Integer.MAX_VALUE
+                        ? Mem.absolute((int) imm.value())
+                        : Mem.at(use(imm, true, scratch), insn.displacement);
             case Reg reg -> Mem.at(use(reg, true, scratch), insn.displacement);
         };
     }
@@ -237,8 +237,7 @@ final class Emitter {
             if (!progress) {
                 RegisterMove first = pending.getFirst();
                 asm.mov(true, RAX, first.source);
-                pending.replaceAll(
-                        move -> move.source == first.source ? new RegisterMove(move.target, RAX) : move);
+                pending.replaceAll(move -> move.source == first.source ? new RegisterMove(move.target, RAX) : move);
             }
         }
     }

@@ -8,7 +8,6 @@ import org.benchtop.guests.compile.Ir.Kind;
 import org.benchtop.guests.compile.Ir.Op;
 import org.benchtop.guests.compile.Ir.Operand;
 import org.benchtop.guests.compile.Translator.Address;
-import org.benchtop.guests.compile.Translator.Constant;
 
 /** Calls that become instructions in place: the {@code Guest} class and a few methods of the Java library. */
 final class Intrinsics {
@@ -160,14 +159,13 @@ final class Intrinsics {
     }
 
     private static boolean math(Translator t, String name, String type) {
-        Op op =
-                switch (name) {
-                    case "min" -> Op.MIN;
-                    case "max" -> Op.MAX;
-                    case "multiplyHigh" -> Op.MULHI;
-                    case "unsignedMultiplyHigh" -> Op.UMULHI;
-                    default -> Op.CPU;
-                };
+        Op op = switch (name) {
+            case "min" -> Op.MIN;
+            case "max" -> Op.MAX;
+            case "multiplyHigh" -> Op.MULHI;
+            case "unsignedMultiplyHigh" -> Op.UMULHI;
+            default -> Op.CPU;
+        };
         boolean ints = type.equals("(II)I");
         if (op == Op.CPU || !ints && !type.equals("(JJ)J")) {
             return false;

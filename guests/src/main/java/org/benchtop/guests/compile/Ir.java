@@ -97,7 +97,11 @@ final class Ir {
 
         /** Can be dropped when nobody reads its result. */
         boolean pure() {
-            return ordinal() <= UCOMPARE.ordinal() && this != DIV && this != REM && this != UDIV && this != UREM
+            return ordinal() <= UCOMPARE.ordinal()
+                    && this != DIV
+                    && this != REM
+                    && this != UDIV
+                    && this != UREM
                     && this != DIVIDE128;
         }
 

@@ -180,8 +180,7 @@ final class Linker {
         for (Program.Area area : program.areas().values()) {
             (area.initialValue() != 0 ? initialised : zeroed).add(area);
         }
-        ByteBuffer bytes =
-                ByteBuffer.allocate(16 * initialised.size()).order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer bytes = ByteBuffer.allocate(16 * initialised.size()).order(ByteOrder.LITTLE_ENDIAN);
         for (Program.Area area : initialised) {
             bytes.position((int) alignUp(bytes.position(), area.sizeBytes()));
             symbols.put(area.symbol(), base + bytes.position());
@@ -197,7 +196,8 @@ final class Linker {
             symbols.put(area.symbol(), address);
             address += area.sizeBytes();
             if (address > LIMIT) {
-                throw BenchtopException.config("the guest program reserves more than 1 GiB (at \"" + area.symbol() + "\")");
+                throw BenchtopException.config(
+                        "the guest program reserves more than 1 GiB (at \"" + area.symbol() + "\")");
             }
         }
         return new Data(content, zeroedBase, alignUp(address, PAGE));

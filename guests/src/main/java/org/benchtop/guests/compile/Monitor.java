@@ -102,8 +102,7 @@ final class Monitor {
         segments(image);
         image.put(CODE, code);
         List<Assembler.Fixup> fixups = asm.fixups().stream()
-                .map(fixup -> new Assembler.Fixup(
-                        fixup.offset() + CODE, fixup.kind(), fixup.symbol(), fixup.addend()))
+                .map(fixup -> new Assembler.Fixup(fixup.offset() + CODE, fixup.kind(), fixup.symbol(), fixup.addend()))
                 .toList();
         symbols.put("first_page_entry", (long) table(PAGE_TABLES));
         symbols.put("monitor_park", address(park));

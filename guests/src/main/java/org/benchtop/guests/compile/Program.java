@@ -94,7 +94,9 @@ final class Program {
     boolean declareConstant(ClassUnit unit, String name, Translator.Value value) {
         String symbol = unit.binaryName() + "." + name;
         boolean fresh = !areas.containsKey(symbol)
-                && unit.field(name).filter(field -> field.flags().has(AccessFlag.FINAL)).isPresent();
+                && unit.field(name)
+                        .filter(field -> field.flags().has(AccessFlag.FINAL))
+                        .isPresent();
         if (fresh) {
             constantFields.put(symbol, value);
         }
@@ -164,8 +166,7 @@ final class Program {
     }
 
     private String enqueue(ClassUnit unit, MethodModel model) {
-        String signature =
-                model.methodName().stringValue() + model.methodType().stringValue();
+        String signature = model.methodName().stringValue() + model.methodType().stringValue();
         return methodSymbols.computeIfAbsent(unit.internalName() + "." + signature, key -> {
             String symbol = unit.binaryName() + "." + signature;
             queue.add(new Pending(unit, model, symbol));
@@ -205,7 +206,8 @@ final class Program {
         String symbol = unit.binaryName() + "." + name;
         if (!areas.containsKey(symbol)) {
             long initial = unit.field(name)
-                    .filter(field -> field.fieldType().equalsString(descriptor) && field.flags().has(AccessFlag.STATIC))
+                    .filter(field -> field.fieldType().equalsString(descriptor)
+                            && field.flags().has(AccessFlag.STATIC))
                     .orElseThrow(missing)
                     .findAttribute(Attributes.constantValue())
                     .map(value -> value.constant().constantValue() instanceof Number number ? number.longValue() : 0L)

@@ -364,8 +364,7 @@ final class Translator {
 
     private void assign(int dst, Kind kind, Value value) {
         switch (value) {
-            case Sum sum ->
-                append(new Insn(Op.ADD, true, dst, new Reg(sum.base), new Imm(sum.displacement)));
+            case Sum sum -> append(new Insn(Op.ADD, true, dst, new Reg(sum.base), new Imm(sum.displacement)));
             case Comparison comparison ->
                 append(new Insn(
                         comparison.unsigned ? Op.UCOMPARE : Op.COMPARE,
@@ -373,7 +372,9 @@ final class Translator {
                         dst,
                         comparison.left,
                         comparison.right));
-            case InReg _, Constant _, Address _ -> append(new Insn(Op.MOVE, kind.wide(), dst, operand(value)));
+            case InReg reg -> append(new Insn(Op.MOVE, kind.wide(), dst, new Reg(reg.id)));
+            case Constant constant -> append(new Insn(Op.MOVE, kind.wide(), dst, new Imm(constant.value)));
+            case Address address -> append(new Insn(Op.MOVE, kind.wide(), dst, new Sym(address.symbol, 0)));
         }
     }
 
@@ -396,7 +397,8 @@ final class Translator {
 
     String popText(String what) {
         if (pop() instanceof Address address) {
-            return program.text(address.symbol).orElseThrow(() -> unsupported("an address as " + what + " (allowed: a string literal)"));
+            return program.text(address.symbol)
+                    .orElseThrow(() -> unsupported("an address as " + what + " (allowed: a string literal)"));
         }
         throw unsupported("a variable as " + what + " (allowed: a string literal)");
     }
@@ -418,8 +420,7 @@ final class Translator {
             case IncrementInstruction increment -> {
                 int register = local(increment.slot(), Kind.INT);
                 saveFromStack(register);
-                append(new Insn(
-                        Op.ADD, false, register, new Reg(register), new Imm(increment.constant())));
+                append(new Insn(Op.ADD, false, register, new Reg(register), new Imm(increment.constant())));
             }
             case OperatorInstruction operator -> operator(operator.opcode());
             case ConvertInstruction convert -> convert(convert);
@@ -439,9 +440,10 @@ final class Translator {
             case InvokeInstruction invoke -> invoke(invoke);
             case InvokeDynamicInstruction dynamic -> invokeDynamic(dynamic);
             case StackInstruction shuffle -> shuffle(shuffle.opcode());
-            case NopInstruction _ -> {}
+            case NopInstruction nop -> {}
             case NewObjectInstruction object ->
-                throw unsupported("object creation (new " + name(object.className().asSymbol()) + ")");
+                throw unsupported(
+                        "object creation (new " + name(object.className().asSymbol()) + ")");
             default -> throw unsupported(construct(instruction.opcode()));
         }
     }
@@ -463,7 +465,8 @@ final class Translator {
             case Integer value -> push(new Constant(value, Kind.INT));
             case Long value -> push(new Constant(value, Kind.LONG));
             case String text -> push(new Address(program.textSymbol(text), Kind.REFERENCE));
-            case Float _, Double _ -> throw unsupported("floating point");
+            case Float value -> throw unsupported("the floating point constant " + value);
+            case Double value -> throw unsupported("the floating point constant " + value);
             default ->
                 throw unsupported(constant.opcode() == Opcode.ACONST_NULL ? "null" : "a class or method constant");
         }
@@ -500,7 +503,8 @@ final class Translator {
             case Comparison comparison ->
                 comparison.left instanceof Reg left && left.id() == register
                         || comparison.right instanceof Reg right && right.id() == register;
-            case Constant _, Address _ -> false;
+            case Constant constant -> false;
+            case Address address -> false;
         };
     }
 
@@ -543,7 +547,9 @@ final class Translator {
             default -> {
                 String mnemonic = opcode.name().toLowerCase(java.util.Locale.ROOT);
                 throw unsupported(
-                        opcode == Opcode.ARRAYLENGTH ? "array access (arraylength)" : "floating point (" + mnemonic + ")");
+                        opcode == Opcode.ARRAYLENGTH
+                                ? "array access (arraylength)"
+                                : "floating point (" + mnemonic + ")");
             }
         }
     }
@@ -572,7 +578,8 @@ final class Translator {
                 push(new Sum(reg.id, (int) constant.value));
                 return;
             }
-            if (left instanceof Sum sum && constant.value + sum.displacement == (int) (constant.value + sum.displacement)) {
+            if (left instanceof Sum sum
+                    && constant.value + sum.displacement == (int) (constant.value + sum.displacement)) {
                 push(new Sum(sum.base, (int) (constant.value + sum.displacement)));
                 return;
             }
@@ -620,7 +627,9 @@ final class Translator {
             case I2B -> unary(Op.SEXT8, Kind.INT);
             case I2C -> unary(Op.ZEXT16, Kind.INT);
             case I2S -> unary(Op.SEXT16, Kind.INT);
-            default -> throw unsupported("floating point (" + convert.opcode().name().toLowerCase(java.util.Locale.ROOT) + ")");
+            default ->
+                throw unsupported(
+                        "floating point (" + convert.opcode().name().toLowerCase(java.util.Locale.ROOT) + ")");
         }
     }
 
@@ -728,7 +737,8 @@ final class Translator {
         String owner = field.owner().asInternalName();
         String fieldName = field.name().stringValue();
         program.unit(owner, () -> unsupported("the unknown static field " + shown(field)));
-        if (field.opcode() == Opcode.GETSTATIC && program.constantField(owner, fieldName).isPresent()) {
+        if (field.opcode() == Opcode.GETSTATIC
+                && program.constantField(owner, fieldName).isPresent()) {
             push(program.constantField(owner, fieldName).orElseThrow());
             return;
         }
@@ -743,11 +753,7 @@ final class Translator {
         }
         int width = width(type);
         String symbol = program.fieldSymbol(
-                owner,
-                fieldName,
-                type,
-                width & 15,
-                () -> unsupported("the unknown static field " + shown(field)));
+                owner, fieldName, type, width & 15, () -> unsupported("the unknown static field " + shown(field)));
         if (field.opcode() == Opcode.GETSTATIC) {
             Insn load = new Insn(Op.LOAD, false, Insn.NO_RESULT, new Sym(symbol, 0));
             load.detail = width;

@@ -351,9 +351,8 @@ final class VirtioBlk {
         long q = queue(disk, queue);
         boolean indirect = (Guest.load32(q + MODE) & Disk.INDIRECT) != 0;
         int first = indirect ? 0 : 3 * tag;
-        long chain = indirect
-                ? Guest.load64(q + TABLES) + (long) TABLE_STRIDE * tag
-                : Guest.load64(q + DESC) + 48L * tag;
+        long chain =
+                indirect ? Guest.load64(q + TABLES) + (long) TABLE_STRIDE * tag : Guest.load64(q + DESC) + 48L * tag;
         long header = Guest.load64(q + HEADERS) + (long) HEADER_STRIDE * tag;
         int flags = DESC_NEXT;
         int type = operation;

@@ -18,7 +18,8 @@ final class DiskBench {
     private DiskBench() {}
 
     static int main() {
-        Cmdline.allow("disk poll event_idx indirect offset size seed rw rwmixread bs iodepth runtime ramp_time ios fsync numjobs");
+        Cmdline.allow(
+                "disk poll event_idx indirect offset size seed rw rwmixread bs iodepth runtime ramp_time ios fsync numjobs");
         int workload = workload();
         int requestSize = (int) Cmdline.number("bs", 4096, Disk.SECTOR, MAX_REQUEST);
         int depth = (int) Cmdline.number("iodepth", 1, 1, 256);

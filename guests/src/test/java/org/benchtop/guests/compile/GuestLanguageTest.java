@@ -27,7 +27,10 @@ final class GuestLanguageTest {
     private static Qemu.Run run(String source, String... more) throws Exception {
         Map<String, byte[]> classes = JavaSources.compile(Map.of("Main", IMPORTS + source));
         return Qemu.boot(
-                GuestCompiler.compile(JavaSources.source(classes), "Main", "main").elf(), "", more);
+                GuestCompiler.compile(JavaSources.source(classes), "Main", "main")
+                        .elf(),
+                "",
+                more);
     }
 
     @Test
@@ -36,22 +39,76 @@ final class GuestLanguageTest {
         List<Consumer<CodeBuilder>> bodies = List.of(
                 code -> code.iload(4).dup().imul().i2l(),
                 code -> code.iload(4).iload(5).dup_x1().isub().imul().i2l(),
-                code -> code.iload(4).iload(5).bipush(7).dup_x2().iadd().imul().isub().i2l(),
-                code -> code.lload(0).iload(4).dup_x2().i2l().ladd().l2i().iadd().i2l(),
+                code -> code.iload(4)
+                        .iload(5)
+                        .bipush(7)
+                        .dup_x2()
+                        .iadd()
+                        .imul()
+                        .isub()
+                        .i2l(),
+                code -> code.lload(0)
+                        .iload(4)
+                        .dup_x2()
+                        .i2l()
+                        .ladd()
+                        .l2i()
+                        .iadd()
+                        .i2l(),
                 code -> code.iload(4).iload(5).dup2().isub().imul().iadd().i2l(),
                 code -> code.lload(0).lconst_1().ladd().dup2().lmul(),
-                code -> code.iload(4).iload(5).bipush(7).dup2_x1().imul().isub().ishl().iadd().i2l(),
+                code -> code.iload(4)
+                        .iload(5)
+                        .bipush(7)
+                        .dup2_x1()
+                        .imul()
+                        .isub()
+                        .ishl()
+                        .iadd()
+                        .i2l(),
                 code -> code.iload(4).lload(0).dup2_x1().l2i().iadd().i2l().ladd(),
                 code -> code.lload(0).lload(2).dup2_x2().lsub().lmul(),
-                code -> code.iload(4).iload(5).lload(0).dup2_x2().l2i().iadd().iadd().i2l().lxor(),
-                code -> code.lload(2).iload(4).iload(5).dup2_x2().isub().i2l().lsub().l2i().iadd().iadd().i2l(),
+                code -> code.iload(4)
+                        .iload(5)
+                        .lload(0)
+                        .dup2_x2()
+                        .l2i()
+                        .iadd()
+                        .iadd()
+                        .i2l()
+                        .lxor(),
+                code -> code.lload(2)
+                        .iload(4)
+                        .iload(5)
+                        .dup2_x2()
+                        .isub()
+                        .i2l()
+                        .lsub()
+                        .l2i()
+                        .iadd()
+                        .iadd()
+                        .i2l(),
                 code -> code.iload(4).iload(5).swap().isub().i2l(),
-                code -> code.iload(4).iload(5).iload(4).pop().iload(5).iload(4).pop2().isub().i2l(),
+                code -> code.iload(4)
+                        .iload(5)
+                        .iload(4)
+                        .pop()
+                        .iload(5)
+                        .iload(4)
+                        .pop2()
+                        .isub()
+                        .i2l(),
                 code -> code.lload(0).lload(2).pop2().iload(4).pop(),
                 // The stack is permuted on every turn of the loop.
                 code -> {
                     var loop = code.newLabel();
-                    code.iload(4).iload(5).bipush(5).istore(4).labelBinding(loop).swap().iinc(4, -1);
+                    code.iload(4)
+                            .iload(5)
+                            .bipush(5)
+                            .istore(4)
+                            .labelBinding(loop)
+                            .swap()
+                            .iinc(4, -1);
                     code.iload(4).ifgt(loop).bipush(3).imul().isub().i2l();
                 },
                 code -> {
@@ -71,14 +128,10 @@ final class GuestLanguageTest {
         byte[] classFile = ClassFile.of().build(shuffles, builder -> {
             for (int i = 0; i < bodies.size(); i++) {
                 Consumer<CodeBuilder> body = bodies.get(i);
-                builder.withMethodBody(
-                        "m" + i,
-                        type,
-                        ClassFile.ACC_STATIC | ClassFile.ACC_PUBLIC,
-                        code -> {
-                            body.accept(code);
-                            code.lreturn();
-                        });
+                builder.withMethodBody("m" + i, type, ClassFile.ACC_STATIC | ClassFile.ACC_PUBLIC, code -> {
+                    body.accept(code);
+                    code.lreturn();
+                });
             }
         });
         Map<String, byte[]> classes = new HashMap<>();
@@ -89,19 +142,28 @@ final class GuestLanguageTest {
         for (int i = 0; i < bodies.size(); i++) {
             for (int[] cd : new int[][] {{3, 10}, {-7, 4}, {Integer.MIN_VALUE, -1}}) {
                 String arguments = "0x123456789abL, -77L, " + cd[0] + ", " + cd[1];
-                main.append("Console.printHex(Shuffles.m").append(i).append("(").append(arguments).append("));\n");
+                main.append("Console.printHex(Shuffles.m")
+                        .append(i)
+                        .append("(")
+                        .append(arguments)
+                        .append("));\n");
                 main.append("Console.newLine();\n");
-                Method method = loader.loadClass("Shuffles")
-                        .getMethod("m" + i, long.class, long.class, int.class, int.class);
+                Method method =
+                        loader.loadClass("Shuffles").getMethod("m" + i, long.class, long.class, int.class, int.class);
                 expected.add("0x" + Long.toHexString((long) method.invoke(null, 0x123456789abL, -77L, cd[0], cd[1])));
             }
         }
         main.append("return 0; } }\n");
         String stub = "final class Shuffles {" + stubs(bodies.size()) + "}";
-        classes.put("Main", JavaSources.compile(Map.of("Main", main.toString(), "Shuffles", stub)).get("Main"));
+        classes.put(
+                "Main",
+                JavaSources.compile(Map.of("Main", main.toString(), "Shuffles", stub))
+                        .get("Main"));
 
         Qemu.Run run = Qemu.boot(
-                GuestCompiler.compile(JavaSources.source(classes), "Main", "main").elf(), "");
+                GuestCompiler.compile(JavaSources.source(classes), "Main", "main")
+                        .elf(),
+                "");
 
         assertEquals(expected, run.console().lines().toList());
     }
@@ -240,8 +302,8 @@ final class GuestLanguageTest {
 
     @Test
     void badMsrIsReportedAtTheCallInTheProgram() throws Exception {
-        Qemu.Run run =
-                run("final class Main { static int main() {\n Guest.writeMsr(0x1b, -1L); Guest.load8(-1L << 48 >>> 1);\n return 0; } }");
+        Qemu.Run run = run(
+                "final class Main { static int main() {\n Guest.writeMsr(0x1b, -1L); Guest.load8(-1L << 48 >>> 1);\n return 0; } }");
 
         assertEquals(127, run.exitCode());
         assertTrue(run.console().contains("Main.main(Main.java:3)"), run.console());

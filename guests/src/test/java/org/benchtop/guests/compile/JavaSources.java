@@ -41,16 +41,16 @@ final class JavaSources {
             }
         };
         List<JavaFileObject> units = sources.entrySet().stream()
-                .<JavaFileObject>map(source -> new SimpleJavaFileObject(
-                        URI.create("mem:///" + source.getKey() + ".java"), JavaFileObject.Kind.SOURCE) {
-                    @Override
-                    public CharSequence getCharContent(boolean ignoreEncodingErrors) {
-                        return source.getValue();
-                    }
-                })
+                .<JavaFileObject>map(source ->
+                        new SimpleJavaFileObject(
+                                URI.create("mem:///" + source.getKey() + ".java"), JavaFileObject.Kind.SOURCE) {
+                            @Override
+                            public CharSequence getCharContent(boolean ignoreEncodingErrors) {
+                                return source.getValue();
+                            }
+                        })
                 .toList();
-        boolean good = compiler.getTask(
-                        null, manager, problems, List.of("-g", "-proc:none", "-nowarn"), null, units)
+        boolean good = compiler.getTask(null, manager, problems, List.of("-g", "-proc:none", "-nowarn"), null, units)
                 .call();
         if (!good) {
             throw new AssertionError(problems.getDiagnostics().toString());

@@ -78,7 +78,9 @@ final class RandomJava {
     }
 
     private static String convert(String longExpression, String type) {
-        return type.equals("boolean") ? "((" + longExpression + ") & 4) != 0" : "(" + type + ") (" + longExpression + ")";
+        return type.equals("boolean")
+                ? "((" + longExpression + ") & 4) != 0"
+                : "(" + type + ") (" + longExpression + ")";
     }
 
     private Signature method(String className, String name, boolean leaf, List<Variable> fields) {
@@ -173,8 +175,9 @@ final class RandomJava {
             return;
         }
         switch (random.nextInt(4)) {
-            case 0 -> line(variable.name + " " + pick("+=", "-=", "*=", "&=", "|=", "^=") + " "
-                    + expression(pick("int", "long"), 1) + ";");
+            case 0 ->
+                line(variable.name + " " + pick("+=", "-=", "*=", "&=", "|=", "^=") + " "
+                        + expression(pick("int", "long"), 1) + ";");
             case 1 -> line(variable.name + " " + pick("<<=", ">>=", ">>>=") + " " + expression("int", 2) + ";");
             case 2 -> line(variable.name + " " + pick("/=", "%=") + " " + divisor(pick("int", "long"), 2) + ";");
             default -> line(variable.name + " = " + expression(variable.type, 0) + ";");
@@ -252,23 +255,25 @@ final class RandomJava {
             case "byte" -> "(byte) " + (random.nextInt(256) - 128);
             case "short" -> "(short) " + (random.nextInt(65536) - 32768);
             case "char" -> "(char) " + random.nextInt(65536);
-            case "int" -> switch (random.nextInt(6)) {
-                case 0 -> "Integer.MIN_VALUE";
-                case 1 -> "Integer.MAX_VALUE";
-                case 2 -> "-1";
-                case 3 -> String.valueOf(1 << random.nextInt(31));
-                case 4 -> String.valueOf(random.nextInt(200) - 100);
-                default -> String.valueOf(random.nextInt());
-            };
-            default -> switch (random.nextInt(7)) {
-                case 0 -> "Long.MIN_VALUE";
-                case 1 -> "Long.MAX_VALUE";
-                case 2 -> "-1L";
-                case 3 -> (1L << random.nextInt(63)) + "L";
-                case 4 -> (random.nextInt(200) - 100) + "L";
-                case 5 -> "0xffffffffL";
-                default -> random.nextLong() + "L";
-            };
+            case "int" ->
+                switch (random.nextInt(6)) {
+                    case 0 -> "Integer.MIN_VALUE";
+                    case 1 -> "Integer.MAX_VALUE";
+                    case 2 -> "-1";
+                    case 3 -> String.valueOf(1 << random.nextInt(31));
+                    case 4 -> String.valueOf(random.nextInt(200) - 100);
+                    default -> String.valueOf(random.nextInt());
+                };
+            default ->
+                switch (random.nextInt(7)) {
+                    case 0 -> "Long.MIN_VALUE";
+                    case 1 -> "Long.MAX_VALUE";
+                    case 2 -> "-1L";
+                    case 3 -> (1L << random.nextInt(63)) + "L";
+                    case 4 -> (random.nextInt(200) - 100) + "L";
+                    case 5 -> "0xffffffffL";
+                    default -> random.nextLong() + "L";
+                };
         };
     }
 
@@ -294,12 +299,15 @@ final class RandomJava {
         String operand = pick("int", "long", "int", "long", "byte", "char", "short");
         return switch (random.nextInt(7)) {
             case 0 -> "!(" + expression("boolean", depth + 1) + ")";
-            case 1 -> "(" + expression("boolean", depth + 1) + pick(" && ", " || ", " ^ ", " & ", " | ", " == ")
-                    + expression("boolean", depth + 1) + ")";
-            case 2 -> "(Long.compareUnsigned(" + expression("long", depth + 1) + ", " + expression("long", depth + 1) + ") "
-                    + pick("<", ">=", ">", "<=", "==", "!=") + " 0)";
-            default -> "(" + expression(operand, depth + 1) + pick(" < ", " <= ", " > ", " >= ", " == ", " != ")
-                    + expression(operand, depth + 1) + ")";
+            case 1 ->
+                "(" + expression("boolean", depth + 1) + pick(" && ", " || ", " ^ ", " & ", " | ", " == ")
+                        + expression("boolean", depth + 1) + ")";
+            case 2 ->
+                "(Long.compareUnsigned(" + expression("long", depth + 1) + ", " + expression("long", depth + 1) + ") "
+                        + pick("<", ">=", ">", "<=", "==", "!=") + " 0)";
+            default ->
+                "(" + expression(operand, depth + 1) + pick(" < ", " <= ", " > ", " >= ", " == ", " != ")
+                        + expression(operand, depth + 1) + ")";
         };
     }
 
@@ -312,15 +320,20 @@ final class RandomJava {
     private String arithmetic(String type, int depth) {
         boolean wide = type.equals("long");
         return switch (random.nextInt(16)) {
-            case 0, 1, 2, 3 -> "(" + expression(type, depth + 1) + pick(" + ", " - ", " * ", " + ")
-                    + expression(type, depth + 1) + ")";
-            case 4, 5 -> "(" + expression(type, depth + 1) + pick(" & ", " | ", " ^ ") + expression(type, depth + 1) + ")";
-            case 6, 7 -> "(" + expression(type, depth + 1) + pick(" << ", " >> ", " >>> ")
-                    + (random.nextBoolean() ? String.valueOf(random.nextInt(80)) : expression("int", depth + 1)) + ")";
+            case 0, 1, 2, 3 ->
+                "(" + expression(type, depth + 1) + pick(" + ", " - ", " * ", " + ") + expression(type, depth + 1)
+                        + ")";
+            case 4, 5 ->
+                "(" + expression(type, depth + 1) + pick(" & ", " | ", " ^ ") + expression(type, depth + 1) + ")";
+            case 6, 7 ->
+                "(" + expression(type, depth + 1) + pick(" << ", " >> ", " >>> ")
+                        + (random.nextBoolean() ? String.valueOf(random.nextInt(80)) : expression("int", depth + 1))
+                        + ")";
             case 8 -> "(" + expression(type, depth + 1) + pick(" / ", " % ") + divisor(type, depth) + ")";
             case 9 -> pick("-", "~") + "(" + expression(type, depth + 1) + ")";
-            case 10 -> "(" + expression("boolean", depth + 1) + " ? " + expression(type, depth + 1) + " : "
-                    + expression(type, depth + 1) + ")";
+            case 10 ->
+                "(" + expression("boolean", depth + 1) + " ? " + expression(type, depth + 1) + " : "
+                        + expression(type, depth + 1) + ")";
             case 11 -> "(" + type + ") (" + expression(pick("int", "long", "byte", "char", "short"), depth + 1) + ")";
             case 12 -> library(wide, depth);
             case 13 -> switchExpression(type, depth);
@@ -329,7 +342,8 @@ final class RandomJava {
                 yield variable.type.equals(type)
                         ? "(" + pick(variable.name + "++", "--" + variable.name, "++" + variable.name) + " + "
                                 + expression(type, depth + 1) + ")"
-                        : "((" + type + ") (" + variable.name + " = (" + variable.type + ") (" + expression(type, depth + 1) + ")))";
+                        : "((" + type + ") (" + variable.name + " = (" + variable.type + ") ("
+                                + expression(type, depth + 1) + ")))";
             }
             default -> mayCall ? call(type, depth) : expression(type, depth + 1);
         };
@@ -342,17 +356,20 @@ final class RandomJava {
         return switch (random.nextInt(8)) {
             case 0 -> "Math." + pick("min", "max") + "(" + a + ", " + expression(type, depth + 1) + ")";
             case 1 -> box + "." + pick("numberOfLeadingZeros", "numberOfTrailingZeros", "bitCount") + "(" + a + ")";
-            case 2 -> box + "." + pick("divideUnsigned", "remainderUnsigned") + "(" + a + ", " + divisor(type, depth) + ")";
+            case 2 ->
+                box + "." + pick("divideUnsigned", "remainderUnsigned") + "(" + a + ", " + divisor(type, depth) + ")";
             case 3 -> box + ".rotateLeft(" + a + ", " + expression("int", depth + 1) + ")";
             case 4 -> box + ".reverseBytes(" + a + ")";
-            case 5 -> wide
-                    ? "Math." + pick("multiplyHigh", "unsignedMultiplyHigh") + "(" + a + ", "
-                            + expression("long", depth + 1) + ")"
-                    : "Integer.compareUnsigned(" + a + ", " + expression("int", depth + 1) + ")";
+            case 5 ->
+                wide
+                        ? "Math." + pick("multiplyHigh", "unsignedMultiplyHigh") + "(" + a + ", "
+                                + expression("long", depth + 1) + ")"
+                        : "Integer.compareUnsigned(" + a + ", " + expression("int", depth + 1) + ")";
             case 6 -> wide ? "Integer.toUnsignedLong(" + expression("int", depth + 1) + ")" : "Math.abs(" + a + ")";
-            default -> wide
-                    ? "(long) Long.compare(" + a + ", " + expression("long", depth + 1) + ")"
-                    : "Integer.signum(" + a + ")";
+            default ->
+                wide
+                        ? "(long) Long.compare(" + a + ", " + expression("long", depth + 1) + ")"
+                        : "Integer.signum(" + a + ")";
         };
     }
 

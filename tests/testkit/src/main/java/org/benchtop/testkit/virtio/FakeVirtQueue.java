@@ -176,7 +176,9 @@ public final class FakeVirtQueue {
         for (int i = 0; i < all.size(); i++) {
             boolean last = i == all.size() - 1;
             int next = nextFree[index];
-            int flags = last ? VIRTQ_DESC_F_INDIRECT : VIRTQ_DESC_F_NEXT | (all.get(i).write() ? VIRTQ_DESC_F_WRITE : 0);
+            int flags = last
+                    ? VIRTQ_DESC_F_INDIRECT
+                    : VIRTQ_DESC_F_NEXT | (all.get(i).write() ? VIRTQ_DESC_F_WRITE : 0);
             descriptor(index, all.get(i).gpa(), all.get(i).lengthBytes(), flags, last ? 0 : next);
             if (last) {
                 chainTail[head] = index;
@@ -265,6 +267,11 @@ public final class FakeVirtQueue {
             usedEvent(seenUsed);
         }
         return head;
+    }
+
+    /** Passes the next used element without freeing its descriptors, for a driver that keeps its chains for ever. */
+    public void takeBlindly() {
+        seenUsed = seenUsed + 1 & 0xffff;
     }
 
     /** Asks for interrupts or not, as far as the negotiated features can say it. */
