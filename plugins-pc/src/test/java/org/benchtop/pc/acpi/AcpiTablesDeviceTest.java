@@ -58,7 +58,7 @@ class AcpiTablesDeviceTest implements DeviceContract {
 
         BenchtopException e = assertThrows(BenchtopException.class, device::reset);
 
-        assertTrue(e.getMessage().contains("4095 vCPUs"), e.getMessage());
+        assertTrue(String.valueOf(e.getMessage()).contains("4095 vCPUs"), e.getMessage());
     }
 
     @Test
@@ -67,6 +67,6 @@ class AcpiTablesDeviceTest implements DeviceContract {
 
         BenchtopException e = assertThrows(BenchtopException.class, device::reset);
 
-        assertTrue(e.getMessage().contains("1 MiB"), e.getMessage());
+        assertTrue(String.valueOf(e.getMessage()).contains("1 MiB"), e.getMessage());
     }
 }
