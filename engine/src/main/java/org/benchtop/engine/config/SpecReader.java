@@ -93,9 +93,25 @@ final class SpecReader {
                 bound.plugins(),
                 bound.onReboot(),
                 bound.onPanic(),
-                baseDir);
+                baseDir,
+                sources(root));
         checkNames(spec, problems);
         return problems.count() > before ? Optional.empty() : Optional.of(spec);
+    }
+
+    private static SourceMap sources(ConfigValue.Mapping root) {
+        Map<String, SourcePosition> positions = new LinkedHashMap<>();
+        root.members().values().forEach(member -> addSource(member.value(), positions));
+        root.find("boot").ifPresent(boot -> {
+            if (boot instanceof ConfigValue.Mapping mapping) {
+                mapping.members().values().forEach(member -> addSource(member.value(), positions));
+            }
+        });
+        return new SourceMap(positions);
+    }
+
+    private static void addSource(ConfigValue value, Map<String, SourcePosition> positions) {
+        positions.put(value.path(), value.position());
     }
 
     /** Finds names that are malformed or used twice. */
@@ -103,9 +119,9 @@ final class SpecReader {
         Set<String> loops = new LinkedHashSet<>();
         for (String iothread : spec.iothreads()) {
             if (!MachineSpec.isName(iothread)) {
-                problems.add(SourcePosition.NONE, "iothreads", MachineSpec.badName(iothread));
+                problems.add(spec.sources().position("iothreads"), "iothreads", MachineSpec.badName(iothread));
             } else if (!loops.add(iothread)) {
-                problems.add(SourcePosition.NONE, "iothreads", "\"" + iothread + "\" is there twice");
+                problems.add(spec.sources().position("iothreads"), "iothreads", "\"" + iothread + "\" is there twice");
             }
         }
         for (Map<String, EntrySpec> section : List.of(spec.drives(), spec.chardevs(), spec.netdevs())) {

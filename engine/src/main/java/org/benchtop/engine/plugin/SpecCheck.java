@@ -17,7 +17,6 @@ import org.benchtop.engine.config.OptionField;
 import org.benchtop.engine.config.OptionType;
 import org.benchtop.engine.config.OptionsShape;
 import org.benchtop.engine.config.Problems;
-import org.benchtop.engine.config.SourcePosition;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.Option;
 import org.benchtop.spi.PluginType;
@@ -75,7 +74,7 @@ public final class SpecCheck {
         try {
             lookUp.run();
         } catch (BenchtopException e) {
-            problems.add(SourcePosition.NONE, path, String.valueOf(e.getMessage()));
+            problems.add(spec.sources().position(path), path, String.valueOf(e.getMessage()));
         }
     }
 

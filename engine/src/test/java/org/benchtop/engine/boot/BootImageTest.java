@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class BootImageTest {
     private static final long RAM_BYTES = 32 << 20;
-    private static final BootFacts FACTS = new BootFacts(OptionalLong.of(0xe0000));
+    private static final BootFacts FACTS = new BootFacts(OptionalLong.of(0xe0000), OptionalLong.empty());
 
     @TempDir
     Path folder;

@@ -186,7 +186,7 @@ class MachineYamlTest {
                 "{boot: none, devices: {a: b}} | vm.yaml:1:23 devices: expected a list of devices, such as [{type: virtio-blk-pci, drive: disk0}], got a map",
                 "{boot: none, devices: [[a]]} | vm.yaml:1:24 devices[0]: expected a device, such as {type: …}, got a list",
                 "{boot: none, devices: [{type: a, id: x}, {type: b, id: x}]} | vm.yaml:1:42 devices[1].id: another device has the id \"x\"",
-                "{boot: none, iothreads: [a, a]} | iothreads: \"a\" is there twice",
+                "{boot: none, iothreads: [a, a]} | vm.yaml:1:25 iothreads: \"a\" is there twice",
                 "{boot: none, on-reboot: explode} | vm.yaml:1:25 on-reboot: unknown value \"explode\" (allowed: restart, stop)",
                 "{boot: none, cpu: {features: [avx2]}} | vm.yaml:1:31 cpu.features[0]: expected a feature with its sign, such as +avx2 or -rdrand, got \"avx2\"",
                 "- a | vm.yaml:1:1: expected a map with name, machine, accel, cpus, cpu, memory, boot, iothreads, drives, chardevs, netdevs, devices, plugins, on-reboot, on-panic, got a list",

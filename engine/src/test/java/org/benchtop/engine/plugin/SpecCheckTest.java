@@ -65,7 +65,7 @@ class SpecCheckTest {
     private List<String> check(String yaml) {
         Problems problems = new Problems();
         MachineYaml.parse(
-                        "{machine: checked-board, boot: none, " + yaml + "}",
+                        "{machine: checked-board, " + (yaml.startsWith("boot") ? "" : "boot: none, ") + yaml + "}",
                         "vm.yaml",
                         Path.of("/"),
                         "vm",
@@ -90,6 +90,7 @@ class SpecCheckTest {
             value = {
                 "devices: [{type: checked-disk, drive: x}] | vm.yaml:1:76 devices[0].drive: no drive \"x\" (there are no drives)",
                 "drives: {a: {type: checked-file, file: x, cach: none}} | vm.yaml:1:80 drives.a.cach: unknown option \"cach\" of checked-file (did you mean \"cache\"?)",
+                "boot: {guest: nobody} | vm.yaml:1:40 boot.guest: unknown guest program \"nobody\" (there are none)",
                 "accel: {x: 1} | vm.yaml:1:45 accel: missing \"type\" of this accel",
                 "accel: {type: auto, x: 1} | vm.yaml:1:45 accel: auto has no options (choose a CPU engine to give it some)",
                 "drives: {a: {type: checked-file, file: x}}, devices: [{type: checked-disk, drive: a}, {type: checked-disk, drive: a}] | vm.yaml:1:152 devices[1].drive: the drive \"a\" is used by devices[0] already",

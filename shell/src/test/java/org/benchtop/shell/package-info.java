@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.shell;
+
+import org.jspecify.annotations.NullMarked;

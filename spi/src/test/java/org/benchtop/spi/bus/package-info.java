@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.spi.bus;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.spi.device;
+
+import org.jspecify.annotations.NullMarked;
