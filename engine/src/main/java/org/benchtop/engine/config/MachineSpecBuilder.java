@@ -93,8 +93,7 @@ public final class MachineSpecBuilder {
     public MachineSpecBuilder memory(String size) {
         OptionalLong sizeBytes = Units.parseSize(size);
         if (sizeBytes.isEmpty()) {
-            throw BenchtopException.config(
-                    "memory: expected a size such as 512M, 4GiB or 10GB, got \"" + size + "\"");
+            throw BenchtopException.config("memory: expected a size such as 512M, 4GiB or 10GB, got \"" + size + "\"");
         }
         return memory(MemorySpec.of(sizeBytes.getAsLong()));
     }
@@ -182,7 +181,9 @@ public final class MachineSpecBuilder {
 
     /** Plugs a device with an id in. */
     public MachineSpecBuilder device(String id, String type, Record options) {
-        devices.add(EntrySpec.of(type, options).at("devices[" + devices.size() + "]").withId(id));
+        devices.add(EntrySpec.of(type, options)
+                .at("devices[" + devices.size() + "]")
+                .withId(id));
         return this;
     }
 

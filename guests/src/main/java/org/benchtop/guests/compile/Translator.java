@@ -310,8 +310,8 @@ final class Translator {
             case InReg reg -> new Reg(reg.id());
             case Constant constant -> new Imm(constant.value());
             case Address address -> new Sym(address.symbol(), 0);
-            case Sum sum -> new Reg(toReg(sum).id);
-            case Comparison comparison -> new Reg(toReg(comparison).id);
+            case Sum sum -> new Reg(toReg(sum).id());
+            case Comparison comparison -> new Reg(toReg(comparison).id());
         };
     }
 

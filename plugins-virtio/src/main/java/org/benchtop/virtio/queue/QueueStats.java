@@ -14,6 +14,7 @@ import org.benchtop.spi.stats.Stats;
 public record QueueStats(Counter notifications, Counter interrupts, LatencyHistogram latency) {
     /** The counters under their usual names. */
     public static QueueStats of(Stats stats) {
-        return new QueueStats(stats.counter("notifications"), stats.counter("queue-interrupts"), stats.histogram("latency"));
+        return new QueueStats(
+                stats.counter("notifications"), stats.counter("queue-interrupts"), stats.histogram("latency"));
     }
 }
