@@ -44,6 +44,12 @@ public final class BenchtopException extends RuntimeException {
         return of(ErrorKind.HOST, message);
     }
 
+    /** The one line, which is always there. */
+    @Override
+    public String getMessage() {
+        return String.valueOf(super.getMessage());
+    }
+
     /** Whose mistake this is. */
     public ErrorKind kind() {
         return kind;

@@ -111,7 +111,7 @@ final class IoUring implements CompletionSource, LoopWaiter, SlotEngine {
                     LibC.close(fd);
                 }
             } catch (BenchtopException e) {
-                return Optional.of(String.valueOf(e.getMessage()));
+                return Optional.of(e.getMessage());
             }
         }
 
