@@ -91,7 +91,8 @@ final class FileBackend implements BlockBackend {
     @Override
     public String describe() {
         HostFileOptions.Aio aio = file.aio();
-        return path + " raw, cache=" + spelling(options.cache()) + ", aio=" + aio.name().toLowerCase(Locale.ROOT)
+        return path + " raw, cache=" + spelling(options.cache()) + ", aio="
+                + aio.name().toLowerCase(Locale.ROOT)
                 + (aio == HostFileOptions.Aio.THREADS ? ":" + options.threads() : "")
                 + (options.readOnly() ? ", read-only" : "");
     }
