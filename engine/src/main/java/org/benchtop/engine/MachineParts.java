@@ -89,9 +89,7 @@ final class MachineParts implements AutoCloseable {
             List<MemoryRegion> regions = RamLayout.around(memory.segment(), board.memoryHoleBase());
             this.vm = owned(chosen.createVm(spec, machine));
             this.ram = new Ram(regions, vm::written, machine.dirtySource());
-            Arena arena = Arena.ofShared();
-            owned(arena::close);
-            this.memoryMap = new PhysicalMap(vm, arena, regions);
+            this.memoryMap = new PhysicalMap(vm, Arena.ofAuto(), regions);
             boot.map(memoryMap);
         } catch (RuntimeException | Error e) {
             close();

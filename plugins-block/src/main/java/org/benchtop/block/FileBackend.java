@@ -91,13 +91,14 @@ final class FileBackend implements BlockBackend {
     @Override
     public String describe() {
         HostFileOptions.Aio aio = file.aio();
-        return path + " raw, cache=" + spelling(options.cache()) + ", aio=" + spelling(aio)
+        return path + " raw, cache=" + spelling(options.cache()) + ", aio="
+                + aio.name().toLowerCase(Locale.ROOT)
                 + (aio == HostFileOptions.Aio.THREADS ? ":" + options.threads() : "")
                 + (options.readOnly() ? ", read-only" : "");
     }
 
-    static String spelling(Enum<?> constant) {
-        return constant.name().toLowerCase(Locale.ROOT).replace('_', '-');
+    static String spelling(CacheMode mode) {
+        return mode.name().toLowerCase(Locale.ROOT);
     }
 
     @Override

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeSet;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
@@ -134,7 +135,7 @@ public final class PhysicalMap implements MemoryMap {
         List<Flat> gone = new ArrayList<>(slots.keySet());
         gone.removeAll(wanted);
         for (Flat flat : gone) {
-            int slot = slots.remove(flat);
+            int slot = Objects.requireNonNull(slots.remove(flat), "a slot that was listed");
             vm.unmapMemory(slot);
             freeSlots.add(slot);
         }

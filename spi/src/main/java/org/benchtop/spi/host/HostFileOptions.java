@@ -1,6 +1,7 @@
 package org.benchtop.spi.host;
 
 import java.nio.file.Path;
+import org.benchtop.spi.Option;
 
 /**
  * How to open a file.
@@ -43,6 +44,7 @@ public record HostFileOptions(
         /** Linux native AIO. */
         NATIVE,
         /** io_uring. */
+        @Option(name = "io_uring")
         IO_URING,
     }
 }

@@ -20,6 +20,7 @@ import org.benchtop.block.FileOptions;
 import org.benchtop.engine.linux.LinuxEventLoop;
 import org.benchtop.engine.linux.LinuxHost;
 import org.benchtop.spi.BenchtopException;
+import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockBackendType;
 import org.benchtop.spi.block.BlockCompletion;
@@ -62,6 +63,11 @@ final class FileBackendOnLinuxTest {
     }
 
     private static FileOptions options(CacheMode cache, Optional<Long> size, boolean readOnly) {
+        return options(cache, HostFileOptions.Aio.AUTO, size, readOnly);
+    }
+
+    private static FileOptions options(
+            CacheMode cache, HostFileOptions.Aio aio, Optional<Long> size, boolean readOnly) {
         return new FileOptions(
                 Path.of("disk.img"),
                 size,
@@ -69,7 +75,7 @@ final class FileBackendOnLinuxTest {
                 false,
                 readOnly,
                 cache,
-                HostFileOptions.Aio.AUTO,
+                aio,
                 4,
                 FileOptions.DiscardMode.UNMAP,
                 true,
@@ -80,18 +86,21 @@ final class FileBackendOnLinuxTest {
     /** The contract with one cache mode. */
     private abstract class Contract implements BlockBackendContract {
         private final CacheMode cache;
+        private final HostFileOptions.Aio aio;
 
-        Contract(CacheMode cache) {
+        Contract(CacheMode cache, HostFileOptions.Aio aio) {
             this.cache = cache;
+            this.aio = aio;
         }
 
         @Override
         public BlockBackend open() {
             try {
-                return create(folder, options(cache, Optional.of(SIZE_BYTES), false));
+                return create(folder, options(cache, aio, Optional.of(SIZE_BYTES), false));
             } catch (BenchtopException e) {
-                Assumptions.assumeFalse(
-                        cache.direct() && String.valueOf(e.getMessage()).contains("O_DIRECT"), e.getMessage());
+                String message = String.valueOf(e.getMessage());
+                Assumptions.assumeFalse(cache.direct() && message.contains("O_DIRECT"), message);
+                Assumptions.assumeTrue(e.kind() != ErrorKind.UNSUPPORTED, message);
                 throw e;
             }
         }
@@ -99,7 +108,7 @@ final class FileBackendOnLinuxTest {
         @Override
         public Optional<BlockBackend> openReadOnly() {
             open().close();
-            return Optional.of(create(folder, options(cache, Optional.empty(), true)));
+            return Optional.of(create(folder, options(cache, aio, Optional.empty(), true)));
         }
 
         @Override
@@ -114,23 +123,44 @@ final class FileBackendOnLinuxTest {
     }
 
     @Nested
-    final class Writeback extends Contract {
-        Writeback() {
-            super(CacheMode.WRITEBACK);
+    final class WritebackByThreads extends Contract {
+        WritebackByThreads() {
+            super(CacheMode.WRITEBACK, HostFileOptions.Aio.THREADS);
         }
     }
 
     @Nested
-    final class None extends Contract {
-        None() {
-            super(CacheMode.NONE);
+    final class WritebackByIoUring extends Contract {
+        WritebackByIoUring() {
+            super(CacheMode.WRITEBACK, HostFileOptions.Aio.IO_URING);
         }
     }
 
     @Nested
-    final class Writethrough extends Contract {
-        Writethrough() {
-            super(CacheMode.WRITETHROUGH);
+    final class DirectByThreads extends Contract {
+        DirectByThreads() {
+            super(CacheMode.NONE, HostFileOptions.Aio.THREADS);
+        }
+    }
+
+    @Nested
+    final class DirectByIoUring extends Contract {
+        DirectByIoUring() {
+            super(CacheMode.NONE, HostFileOptions.Aio.IO_URING);
+        }
+    }
+
+    @Nested
+    final class DirectByNativeAio extends Contract {
+        DirectByNativeAio() {
+            super(CacheMode.NONE, HostFileOptions.Aio.NATIVE);
+        }
+    }
+
+    @Nested
+    final class WritethroughAuto extends Contract {
+        WritethroughAuto() {
+            super(CacheMode.WRITETHROUGH, HostFileOptions.Aio.AUTO);
         }
     }
 

@@ -1,72 +1,136 @@
 package org.benchtop.system;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.OutputStream;
+import java.io.StringWriter;
+import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.jar.JarEntry;
+import java.util.Objects;
 import java.util.jar.JarOutputStream;
 import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import javax.tools.JavaCompiler;
+import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
-import org.junit.jupiter.api.BeforeEach;
+import org.benchtop.engine.Machine;
+import org.benchtop.engine.MachineExit;
+import org.benchtop.engine.config.MachineSpec;
+import org.benchtop.engine.config.MachineYaml;
+import org.benchtop.engine.plugin.PluginRegistry;
+import org.benchtop.engine.plugin.TypeKind;
+import org.benchtop.spi.BenchtopException;
+import org.benchtop.spi.Plugin;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The example plugin, built from its sources into a jar and loaded with {@code --plugin}. */
-class ThirdPartyPluginTest {
-    private static final Path PROJECT = Cli.root().resolve("examples/third-party-plugin");
-
+/** {@code examples/third-party-plugin}, compiled against the SPI alone, loaded from its jar, in a running machine. */
+final class ThirdPartyPluginTest {
     @TempDir
-    Path folder = Path.of("");
+    private static Path folder = Path.of("");
 
-    private Path jar = Path.of("");
+    private static Path jar = Path.of("");
 
-    @BeforeEach
-    void buildJar() throws IOException {
-        Path classes = Files.createDirectory(folder.resolve("classes"));
-        List<String> args = new ArrayList<>(List.of(
-                "-d", classes.toString(), "-parameters", "-proc:none", "-cp", System.getProperty("java.class.path")));
-        try (Stream<Path> sources = Files.walk(PROJECT.resolve("src/main/java"))) {
-            sources.filter(p -> p.toString().endsWith(".java")).forEach(p -> args.add(p.toString()));
+    @BeforeAll
+    static void buildJar() throws IOException, URISyntaxException {
+        Path sources = projectRoot().resolve("examples/third-party-plugin/src/main");
+        Path classes = Files.createDirectories(folder.resolve("classes"));
+        Path spi = Path.of(
+                Plugin.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+        JavaCompiler compiler = Objects.requireNonNull(ToolProvider.getSystemJavaCompiler(), "a JDK");
+        StringWriter messages = new StringWriter();
+        try (StandardJavaFileManager files = compiler.getStandardFileManager(null, null, null);
+                Stream<Path> java = Files.walk(sources.resolve("java"))) {
+            List<Path> units =
+                    java.filter(path -> path.toString().endsWith(".java")).toList();
+            boolean compiled = compiler.getTask(
+                            messages,
+                            files,
+                            null,
+                            List.of("-parameters", "-proc:none", "-cp", spi.toString(), "-d", classes.toString()),
+                            null,
+                            files.getJavaFileObjectsFromPaths(units))
+                    .call();
+            assertTrue(compiled, messages.toString());
         }
-        int status = ToolProvider.getSystemJavaCompiler().run(null, null, null, args.toArray(String[]::new));
-        assertEquals(0, status, "the example compiles");
         jar = folder.resolve("acme.jar");
-        try (OutputStream file = Files.newOutputStream(jar);
-                JarOutputStream out = new JarOutputStream(file)) {
-            addAll(out, classes);
-            addAll(out, PROJECT.resolve("src/main/resources"));
+        try (OutputStream out = Files.newOutputStream(jar);
+                JarOutputStream archive = new JarOutputStream(out)) {
+            addAll(archive, classes);
+            addAll(archive, sources.resolve("resources"));
         }
     }
 
-    private static void addAll(JarOutputStream out, Path root) throws IOException {
-        List<Path> files;
-        try (Stream<Path> walk = Files.walk(root)) {
-            files = walk.filter(Files::isRegularFile).toList();
+    private static Path projectRoot() {
+        Path at = Path.of("").toAbsolutePath();
+        while (!Files.isDirectory(at.resolve("examples/third-party-plugin"))) {
+            at = Objects.requireNonNull(at.getParent(), "not inside the project");
+        }
+        return at;
+    }
+
+    private static void addAll(JarOutputStream archive, Path root) throws IOException {
+        List<Path> files = new ArrayList<>();
+        try (Stream<Path> all = Files.walk(root)) {
+            all.filter(Files::isRegularFile).forEach(files::add);
         }
         for (Path file : files) {
-            out.putNextEntry(new JarEntry(root.relativize(file).toString()));
-            Files.copy(file, out);
-            out.closeEntry();
+            archive.putNextEntry(new ZipEntry(root.relativize(file).toString()));
+            archive.write(Files.readAllBytes(file));
+            archive.closeEntry();
+        }
+    }
+
+    private static MachineSpec spec(String drives) {
+        return MachineYaml.parse("""
+                        name: third
+                        memory: 128MiB
+                        boot: { guest: diskcheck }
+                        drives:
+                          disk0: { type: memory, size: 1MiB }
+                        %s
+                        chardevs:
+                          tty0: { type: memory }
+                        devices:
+                          - { type: isa-serial, chardev: tty0 }
+                          - { type: virtio-blk-pci, drive: slow0 }
+                          - { type: acme-counter, period: 100us }
+                        """.formatted(drives.indent(2)), "third.yaml", folder)
+                .spec();
+    }
+
+    @Test
+    void jarAddsItsTypes() {
+        try (PluginRegistry registry = PluginRegistry.builtIn().with(List.of(jar))) {
+            assertTrue(registry.names(TypeKind.DEVICE).contains("acme-counter"));
+            assertTrue(registry.names(TypeKind.DRIVE).contains("acme-latency"));
+            assertFalse(PluginRegistry.builtIn().names(TypeKind.DRIVE).contains("acme-latency"));
         }
     }
 
     @Test
-    void pluginsListShowsWhereItsTypesComeFrom() {
-        Cli.Result result = Cli.run(folder, "plugins", "list", "--plugin", jar.toString());
+    void machineWithoutTheJarNamesTheUnknownType() {
+        MachineSpec spec = spec("slow0: { type: acme-latency, drive: disk0 }");
 
-        assertEquals(0, result.exitCode(), result.err());
-        assertTrue(result.out().contains("acme.jar"), result.out());
-        assertTrue(result.out().contains("acme-counter"), result.out());
-        assertTrue(result.out().contains("acme-latency"), result.out());
+        BenchtopException error = assertThrows(
+                BenchtopException.class,
+                () -> Machine.create(spec, PluginRegistry.builtIn()).close());
+
+        assertTrue(error.toString().contains("acme-latency"), error.toString());
     }
 
     @Test
+<<<<<<< HEAD
     void guestReadsAndWritesThroughItsFilter() throws IOException {
         Kvm.assume();
         Path yaml = folder.resolve("vm.yaml");
@@ -83,40 +147,20 @@ class ThirdPartyPluginTest {
                   - { type: acme-counter }
                   - { type: virtio-blk-pci, drive: slow }
                 """);
+=======
+    void guestChecksADiskThroughTheFilter() throws InterruptedException {
+        Assumptions.assumeTrue(Files.isWritable(Path.of("/dev/kvm")), "/dev/kvm is not usable here");
+        MachineSpec spec = spec("slow0: { type: acme-latency, drive: disk0, read: 100us, write: 100us, flush: 100us }");
+        try (PluginRegistry registry = PluginRegistry.builtIn().with(List.of(jar));
+                Machine machine = Machine.create(spec, registry)) {
+            machine.start();
+>>>>>>> refs/heads/block
 
-        Cli.Result run = Cli.run(folder, "run", yaml.toString(), "--plugin", jar.toString());
-        Cli.Result check = Cli.run(folder, "guest", "check-pattern", "disk.img");
+            MachineExit exit = machine.awaitExit(Duration.ofMinutes(5)).orElseThrow();
 
-        assertEquals(0, run.exitCode(), run.out() + run.err());
-        assertEquals(0, check.exitCode(), check.err());
-    }
-
-    @Test
-    void withoutTheJarItsTypeIsUnknownAndTheNearestIsNamed() throws IOException {
-        Path yaml = folder.resolve("vm.yaml");
-        Files.writeString(yaml, """
-                name: m
-                memory: 64MiB
-                boot: none
-                devices:
-                  - { type: acme-counter }
-                """);
-
-        Cli.Result result = Cli.run(folder, "validate", yaml.toString());
-
-        assertEquals(2, result.exitCode(), result.out());
-        assertTrue((result.out() + result.err()).contains("acme-counter"), result.out() + result.err());
-    }
-
-    @Test
-    void jarThatIsNotAPluginIsRefusedInOneLine() throws IOException {
-        Path bad = folder.resolve("bad.jar");
-        Files.writeString(bad, "not a jar");
-
-        Cli.Result result = Cli.run(folder, "plugins", "list", "--plugin", bad.toString());
-
-        assertEquals(2, result.exitCode(), result.out());
-        assertEquals(1, result.err().strip().lines().count(), result.err());
-        assertTrue(result.err().contains("bad.jar"), result.err());
+            assertEquals(0, exit.exitCode(), exit.describe());
+            assertTrue(machine.devices().keySet().stream().anyMatch(id -> id.startsWith("acme-counter")));
+            assertTrue(machine.stats().value("slow0", "delayed") > 0, "requests through the filter");
+        }
     }
 }
