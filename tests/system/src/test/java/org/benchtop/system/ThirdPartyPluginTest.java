@@ -130,31 +130,12 @@ final class ThirdPartyPluginTest {
     }
 
     @Test
-<<<<<<< HEAD
-    void guestReadsAndWritesThroughItsFilter() throws IOException {
-        Kvm.assume();
-        Path yaml = folder.resolve("vm.yaml");
-        Files.writeString(yaml, """
-                name: filtered
-                memory: 128MiB
-                boot: { guest: diskcheck, cmdline: "seconds=0" }
-                drives:
-                  raw: { type: file, file: disk.img, size: 4MiB, create: true }
-                  slow: { type: acme-latency, drive: raw, delay: 10us }
-                chardevs: { tty0: { type: stdio } }
-                devices:
-                  - { type: isa-serial, chardev: tty0 }
-                  - { type: acme-counter }
-                  - { type: virtio-blk-pci, drive: slow }
-                """);
-=======
     void guestChecksADiskThroughTheFilter() throws InterruptedException {
         Assumptions.assumeTrue(Files.isWritable(Path.of("/dev/kvm")), "/dev/kvm is not usable here");
         MachineSpec spec = spec("slow0: { type: acme-latency, drive: disk0, read: 100us, write: 100us, flush: 100us }");
         try (PluginRegistry registry = PluginRegistry.builtIn().with(List.of(jar));
                 Machine machine = Machine.create(spec, registry)) {
             machine.start();
->>>>>>> refs/heads/block
 
             MachineExit exit = machine.awaitExit(Duration.ofMinutes(5)).orElseThrow();
 
