@@ -55,10 +55,9 @@ public final class ExperimentReader {
             "compare",
             "published",
             "quick");
-    private static final List<String> VARIABLES = List.of("guest", "scratch");
     private static final Pattern ID = Pattern.compile("[a-z0-9][a-z0-9-]{0,63}");
     private static final String QUICK_RUNTIME = "1s";
-    private static final String QUICK_WARMUP = "200ms";
+    private static final String QUICK_WARMUP = "0s";
     private static final int QUICK_REPEATS = 2;
 
     private final Path file;
@@ -95,7 +94,7 @@ public final class ExperimentReader {
 
     private static Optional<String> variable(String name) {
         // The run fills in its own variables, once for every guest.
-        return VARIABLES.contains(name)
+        return CaseSpec.VARIABLES.contains(name)
                 ? Optional.of("${" + name + "}")
                 : Optional.ofNullable(System.getenv(name));
     }

@@ -51,6 +51,7 @@ public final class MachineCaseRunner implements CaseRunner {
     private static final long BOOT_NANOS = 60_000_000_000L;
     private static final long DRAIN_NANOS = 60_000_000_000L;
     private static final long ENDLESS_NANOS = 3_600_000_000_000L;
+    private static final long MOST_MARGIN_NANOS = 200_000_000L;
     private static final double LEAST_OVERLAP = 0.9;
     private static final int CONSOLE_TAIL = 400;
 
@@ -160,7 +161,8 @@ public final class MachineCaseRunner implements CaseRunner {
             CpuTimes cpuBefore = CpuTimes.now(names);
             List<StatsSnapshot> before = machines.stream().map(Machine::stats).toList();
             if (job.runtimeNanos() > 0) {
-                sleepUntil(firstBegan + job.warmupNanos() + job.runtimeNanos());
+                // The guests print their results when they are done: counting ends a little before that.
+                sleepUntil(firstBegan + job.warmupNanos() + job.runtimeNanos() - margin(job.runtimeNanos()));
             } else {
                 awaitState(0, DiskBenchLayout.STATE_COMPLETE, System.nanoTime() + ENDLESS_NANOS, POLL_MILLIS);
             }
@@ -176,6 +178,10 @@ public final class MachineCaseRunner implements CaseRunner {
             int detail = accelerator.indexOf(" (");
             return new Measurement(
                     guests, cpu, detail < 0 ? accelerator : accelerator.substring(0, detail), facts);
+        }
+
+        private static long margin(long runtimeNanos) {
+            return Math.min(MOST_MARGIN_NANOS, runtimeNanos / 10);
         }
 
         private static MemorySegment resultsOf(Machine machine) {

@@ -21,7 +21,7 @@ import org.benchtop.spi.ErrorKind;
  */
 public final class ExperimentRunner {
     private static final String JIT_RUNTIME = "2s";
-    private static final String JIT_WARMUP = "200ms";
+    private static final String JIT_WARMUP = "0s";
 
     private final CaseRunner runner;
     private final RunListener listener;

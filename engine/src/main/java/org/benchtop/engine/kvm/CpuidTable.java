@@ -54,15 +54,23 @@ record CpuidTable(List<CpuidLeaf> leaves) {
 
     /** The leaf that CPUID returns for a function and index. */
     Optional<CpuidLeaf> find(int function, int index) {
-        return leaves.stream()
-                .filter(leaf -> leaf.function() == function
-                        && ((leaf.flags() & CpuidLeaf.SIGNIFICANT_INDEX) == 0 || leaf.index() == index))
-                .findFirst();
+        for (CpuidLeaf leaf : leaves) {
+            boolean anyIndex = (leaf.flags() & CpuidLeaf.SIGNIFICANT_INDEX) == 0;
+            if (leaf.function() == function && (anyIndex || leaf.index() == index)) {
+                return Optional.of(leaf);
+            }
+        }
+        return Optional.empty();
     }
 
     /** Whether the table has a function at all. */
     boolean has(int function) {
-        return leaves.stream().anyMatch(leaf -> leaf.function() == function);
+        for (CpuidLeaf leaf : leaves) {
+            if (leaf.function() == function) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** This table with a leaf added, or put in the place of the one with its function and index. */

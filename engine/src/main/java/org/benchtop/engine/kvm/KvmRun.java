@@ -44,8 +44,8 @@ final class KvmRun {
     static final int SYSTEM_EVENT_SHUTDOWN = 1;
     static final int SYSTEM_EVENT_RESET = 2;
 
-    private static final StructLayout HW = MemoryLayout.structLayout(
-            ValueLayout.JAVA_LONG.withName("hardware_exit_reason"));
+    private static final StructLayout HW =
+            MemoryLayout.structLayout(ValueLayout.JAVA_LONG.withName("hardware_exit_reason"));
     private static final StructLayout FAIL_ENTRY = MemoryLayout.structLayout(
             ValueLayout.JAVA_LONG.withName("hardware_entry_failure_reason"),
             ValueLayout.JAVA_INT.withName("cpu"),
@@ -72,7 +72,8 @@ final class KvmRun {
     private static final StructLayout INTERNAL = MemoryLayout.structLayout(
             ValueLayout.JAVA_INT.withName("suberror"),
             ValueLayout.JAVA_INT.withName("ndata"),
-            MemoryLayout.sequenceLayout(INTERNAL_ERROR_MAX_DATA, ValueLayout.JAVA_LONG).withName("data"));
+            MemoryLayout.sequenceLayout(INTERNAL_ERROR_MAX_DATA, ValueLayout.JAVA_LONG)
+                    .withName("data"));
     private static final StructLayout EMULATION_FAILURE = MemoryLayout.structLayout(
             ValueLayout.JAVA_INT.withName("suberror"),
             ValueLayout.JAVA_INT.withName("ndata"),
@@ -126,178 +127,170 @@ final class KvmRun {
             .withName("kvm_run");
     static final long SIZE = Layouts.checked(LAYOUT, 2352);
 
-    private static final VarHandle IMMEDIATE_EXIT =
-            LAYOUT.varHandle(PathElement.groupElement("immediate_exit"));
-    private static final VarHandle EXIT_REASON = LAYOUT.varHandle(PathElement.groupElement("exit_reason"));
-    private static final VarHandle HW_EXIT_REASON = exit("hw", "hardware_exit_reason");
-    private static final VarHandle FAIL_ENTRY_REASON = exit("fail_entry", "hardware_entry_failure_reason");
-    private static final VarHandle EX_EXCEPTION = exit("ex", "exception");
-    private static final VarHandle EX_ERROR_CODE = exit("ex", "error_code");
-    private static final VarHandle IO_DIRECTION = exit("io", "direction");
-    private static final VarHandle IO_SIZE = exit("io", "size");
-    private static final VarHandle IO_PORT = exit("io", "port");
-    private static final VarHandle IO_COUNT = exit("io", "count");
-    private static final VarHandle IO_DATA_OFFSET = exit("io", "data_offset");
-    private static final VarHandle MMIO_PHYS_ADDR = exit("mmio", "phys_addr");
-    private static final VarHandle MMIO_DATA = exit("mmio", "data");
-    private static final VarHandle MMIO_LEN = exit("mmio", "len");
-    private static final VarHandle MMIO_IS_WRITE = exit("mmio", "is_write");
-    private static final VarHandle HYPERCALL_NR = exit("hypercall", "nr");
-    private static final VarHandle HYPERCALL_ARGS = exitArray("hypercall", "args");
-    private static final VarHandle HYPERCALL_RET = exit("hypercall", "ret");
-    private static final VarHandle INTERNAL_SUBERROR = exit("internal", "suberror");
-    private static final VarHandle INTERNAL_NDATA = exit("internal", "ndata");
-    private static final VarHandle INTERNAL_DATA = exitArray("internal", "data");
-    private static final VarHandle EMULATION_FLAGS = exit("emulation_failure", "flags");
-    private static final VarHandle EMULATION_INSN_SIZE = exit("emulation_failure", "insn_size");
-    private static final VarHandle EMULATION_INSN_BYTES = exitArray("emulation_failure", "insn_bytes");
-    private static final VarHandle SYSTEM_EVENT_TYPE = exit("system_event", "type");
-    private static final VarHandle MSR_ERROR = exit("msr", "error");
-    private static final VarHandle MSR_INDEX = exit("msr", "index");
-    private static final VarHandle MSR_DATA = exit("msr", "data");
-    private static final VarHandle MEMORY_FAULT_GPA = exit("memory_fault", "gpa");
+    private static final VarHandle BYTE = ValueLayout.JAVA_BYTE.varHandle();
+    private static final long IMMEDIATE_EXIT = LAYOUT.byteOffset(PathElement.groupElement("immediate_exit"));
+    private static final long EXIT_REASON = LAYOUT.byteOffset(PathElement.groupElement("exit_reason"));
+    private static final long HW_EXIT_REASON = exit("hw", "hardware_exit_reason");
+    private static final long FAIL_ENTRY_REASON = exit("fail_entry", "hardware_entry_failure_reason");
+    private static final long EX_EXCEPTION = exit("ex", "exception");
+    private static final long EX_ERROR_CODE = exit("ex", "error_code");
+    private static final long IO_DIRECTION = exit("io", "direction");
+    private static final long IO_SIZE = exit("io", "size");
+    private static final long IO_PORT = exit("io", "port");
+    private static final long IO_COUNT = exit("io", "count");
+    private static final long IO_DATA_OFFSET = exit("io", "data_offset");
+    private static final long MMIO_PHYS_ADDR = exit("mmio", "phys_addr");
+    private static final long MMIO_DATA = exit("mmio", "data");
+    private static final long MMIO_LEN = exit("mmio", "len");
+    private static final long MMIO_IS_WRITE = exit("mmio", "is_write");
+    private static final long HYPERCALL_NR = exit("hypercall", "nr");
+    private static final long HYPERCALL_ARGS = exit("hypercall", "args");
+    private static final long HYPERCALL_RET = exit("hypercall", "ret");
+    private static final long INTERNAL_SUBERROR = exit("internal", "suberror");
+    private static final long INTERNAL_NDATA = exit("internal", "ndata");
+    private static final long INTERNAL_DATA = exit("internal", "data");
+    private static final long EMULATION_FLAGS = exit("emulation_failure", "flags");
+    private static final long EMULATION_INSN_SIZE = exit("emulation_failure", "insn_size");
+    private static final long EMULATION_INSN_BYTES = exit("emulation_failure", "insn_bytes");
+    private static final long SYSTEM_EVENT_TYPE = exit("system_event", "type");
+    private static final long MSR_ERROR = exit("msr", "error");
+    private static final long MSR_INDEX = exit("msr", "index");
+    private static final long MSR_DATA = exit("msr", "data");
+    private static final long MEMORY_FAULT_GPA = exit("memory_fault", "gpa");
 
     private KvmRun() {}
 
-    private static VarHandle exit(String member, String field) {
-        return LAYOUT.varHandle(
+    private static long exit(String member, String field) {
+        return LAYOUT.byteOffset(
                 PathElement.groupElement("exit"), PathElement.groupElement(member), PathElement.groupElement(field));
-    }
-
-    private static VarHandle exitArray(String member, String field) {
-        return LAYOUT.varHandle(
-                PathElement.groupElement("exit"),
-                PathElement.groupElement(member),
-                PathElement.groupElement(field),
-                PathElement.sequenceElement());
     }
 
     /** Makes the next KVM_RUN return EINTR at once; the kernel reads it, any thread writes it. */
     static void immediateExit(MemorySegment run, boolean value) {
-        IMMEDIATE_EXIT.setOpaque(run, 0L, value ? (byte) 1 : (byte) 0);
+        BYTE.setOpaque(run, IMMEDIATE_EXIT, value ? (byte) 1 : (byte) 0);
     }
 
     static int exitReason(MemorySegment run) {
-        return (int) EXIT_REASON.get(run, 0L);
+        return run.get(ValueLayout.JAVA_INT, EXIT_REASON);
     }
 
     static long hardwareExitReason(MemorySegment run) {
-        return (long) HW_EXIT_REASON.get(run, 0L);
+        return run.get(ValueLayout.JAVA_LONG, HW_EXIT_REASON);
     }
 
     static long entryFailureReason(MemorySegment run) {
-        return (long) FAIL_ENTRY_REASON.get(run, 0L);
+        return run.get(ValueLayout.JAVA_LONG, FAIL_ENTRY_REASON);
     }
 
     static int exception(MemorySegment run) {
-        return (int) EX_EXCEPTION.get(run, 0L);
+        return run.get(ValueLayout.JAVA_INT, EX_EXCEPTION);
     }
 
     static int exceptionErrorCode(MemorySegment run) {
-        return (int) EX_ERROR_CODE.get(run, 0L);
+        return run.get(ValueLayout.JAVA_INT, EX_ERROR_CODE);
     }
 
     /** Whether the exit is an OUT. */
     static boolean ioIsOut(MemorySegment run) {
-        return (byte) IO_DIRECTION.get(run, 0L) != 0;
+        return run.get(ValueLayout.JAVA_BYTE, IO_DIRECTION) != 0;
     }
 
     static int ioSize(MemorySegment run) {
-        return (byte) IO_SIZE.get(run, 0L);
+        return run.get(ValueLayout.JAVA_BYTE, IO_SIZE);
     }
 
     static int ioPort(MemorySegment run) {
-        return Short.toUnsignedInt((short) IO_PORT.get(run, 0L));
+        return Short.toUnsignedInt(run.get(ValueLayout.JAVA_SHORT, IO_PORT));
     }
 
     /** How many elements; more than one for REP INS/OUTS. */
     static int ioCount(MemorySegment run) {
-        return (int) IO_COUNT.get(run, 0L);
+        return run.get(ValueLayout.JAVA_INT, IO_COUNT);
     }
 
     /** Where the elements are, from the start of the run mapping. */
     static long ioDataOffset(MemorySegment run) {
-        return (long) IO_DATA_OFFSET.get(run, 0L);
+        return run.get(ValueLayout.JAVA_LONG, IO_DATA_OFFSET);
     }
 
     static long mmioAddress(MemorySegment run) {
-        return (long) MMIO_PHYS_ADDR.get(run, 0L);
+        return run.get(ValueLayout.JAVA_LONG, MMIO_PHYS_ADDR);
     }
 
     static long mmioData(MemorySegment run) {
-        return (long) MMIO_DATA.get(run, 0L);
+        return run.get(ValueLayout.JAVA_LONG, MMIO_DATA);
     }
 
     static void mmioData(MemorySegment run, long value) {
-        MMIO_DATA.set(run, 0L, value);
+        run.set(ValueLayout.JAVA_LONG, MMIO_DATA, value);
     }
 
     static int mmioLength(MemorySegment run) {
-        return (int) MMIO_LEN.get(run, 0L);
+        return run.get(ValueLayout.JAVA_INT, MMIO_LEN);
     }
 
     static boolean mmioIsWrite(MemorySegment run) {
-        return (byte) MMIO_IS_WRITE.get(run, 0L) != 0;
+        return run.get(ValueLayout.JAVA_BYTE, MMIO_IS_WRITE) != 0;
     }
 
     static long hypercallNumber(MemorySegment run) {
-        return (long) HYPERCALL_NR.get(run, 0L);
+        return run.get(ValueLayout.JAVA_LONG, HYPERCALL_NR);
     }
 
     static long hypercallArgument(MemorySegment run, long index) {
-        return (long) HYPERCALL_ARGS.get(run, 0L, index);
+        return run.get(ValueLayout.JAVA_LONG, HYPERCALL_ARGS + index * ValueLayout.JAVA_LONG.byteSize());
     }
 
     static void hypercallResult(MemorySegment run, long value) {
-        HYPERCALL_RET.set(run, 0L, value);
+        run.set(ValueLayout.JAVA_LONG, HYPERCALL_RET, value);
     }
 
     static int internalSuberror(MemorySegment run) {
-        return (int) INTERNAL_SUBERROR.get(run, 0L);
+        return run.get(ValueLayout.JAVA_INT, INTERNAL_SUBERROR);
     }
 
     static int internalDataCount(MemorySegment run) {
-        return (int) INTERNAL_NDATA.get(run, 0L);
+        return run.get(ValueLayout.JAVA_INT, INTERNAL_NDATA);
     }
 
     static long internalData(MemorySegment run, long index) {
-        return (long) INTERNAL_DATA.get(run, 0L, index);
+        return run.get(ValueLayout.JAVA_LONG, INTERNAL_DATA + index * ValueLayout.JAVA_LONG.byteSize());
     }
 
     static long emulationFlags(MemorySegment run) {
-        return (long) EMULATION_FLAGS.get(run, 0L);
+        return run.get(ValueLayout.JAVA_LONG, EMULATION_FLAGS);
     }
 
     static int emulationInstructionSize(MemorySegment run) {
-        return Byte.toUnsignedInt((byte) EMULATION_INSN_SIZE.get(run, 0L));
+        return Byte.toUnsignedInt(run.get(ValueLayout.JAVA_BYTE, EMULATION_INSN_SIZE));
     }
 
     static byte emulationInstructionByte(MemorySegment run, long index) {
-        return (byte) EMULATION_INSN_BYTES.get(run, 0L, index);
+        return run.get(ValueLayout.JAVA_BYTE, EMULATION_INSN_BYTES + index);
     }
 
     static int systemEventType(MemorySegment run) {
-        return (int) SYSTEM_EVENT_TYPE.get(run, 0L);
+        return run.get(ValueLayout.JAVA_INT, SYSTEM_EVENT_TYPE);
     }
 
     static int msrIndex(MemorySegment run) {
-        return (int) MSR_INDEX.get(run, 0L);
+        return run.get(ValueLayout.JAVA_INT, MSR_INDEX);
     }
 
     static long msrData(MemorySegment run) {
-        return (long) MSR_DATA.get(run, 0L);
+        return run.get(ValueLayout.JAVA_LONG, MSR_DATA);
     }
 
     static void msrData(MemorySegment run, long value) {
-        MSR_DATA.set(run, 0L, value);
+        run.set(ValueLayout.JAVA_LONG, MSR_DATA, value);
     }
 
     /** Whether the guest's RDMSR or WRMSR ends in #GP. */
     static void msrError(MemorySegment run, boolean value) {
-        MSR_ERROR.set(run, 0L, value ? (byte) 1 : (byte) 0);
+        run.set(ValueLayout.JAVA_BYTE, MSR_ERROR, value ? (byte) 1 : (byte) 0);
     }
 
     static long memoryFaultAddress(MemorySegment run) {
-        return (long) MEMORY_FAULT_GPA.get(run, 0L);
+        return run.get(ValueLayout.JAVA_LONG, MEMORY_FAULT_GPA);
     }
 }

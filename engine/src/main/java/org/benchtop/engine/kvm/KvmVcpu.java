@@ -68,10 +68,10 @@ final class KvmVcpu implements Vcpu {
     private final VcpuRegisters registers;
     private final VcpuState powerOn;
     private final ExitCounters counters = new ExitCounters();
-    /** Used again for each exit; the exit's facts wait in the fields below until somebody records them. */
-    private final VmExitEvent event = new VmExitEvent();
-
+    private @Nullable ExitRecorder recorder;
+    /** The facts of the exit that is being handled. */
     private KvmExit lastExit = KvmExit.OTHER;
+
     private long lastAddress;
     private int lastSize;
 
@@ -131,8 +131,7 @@ final class KvmVcpu implements Vcpu {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment leaves = table.write(temporary);
             // SAFETY: the table has as many entries as its head says.
-            Errno.checked(
-                    name + ": KVM_SET_CPUID2", LibC.ioctl(fd, KvmIoctl.KVM_SET_CPUID2, leaves.address()));
+            Errno.checked(name + ": KVM_SET_CPUID2", LibC.ioctl(fd, KvmIoctl.KVM_SET_CPUID2, leaves.address()));
         }
     }
 
@@ -194,19 +193,23 @@ final class KvmVcpu implements Vcpu {
             // SAFETY: KVM_RUN takes no argument; the shared page is mapped while this runs, because close() waits.
             int result = LibC.ioctl(capture, fd, KvmIoctl.KVM_RUN, 0);
             IN_GUEST.setRelease(this, false);
-            boolean recorded = event.isEnabled();
-            if (recorded) {
-                event.begin();
-            }
+            ExitRecorder recording = ExitRecorder.wanted() ? beginRecord() : null;
             vm.drainCoalesced(coalesced, index);
             VcpuExit exit = result < 0 ? interrupted(result) : handle();
-            if (recorded) {
-                record();
+            if (recording != null) {
+                recording.end(lastExit, lastAddress, lastSize);
             }
             if (exit != null) {
                 return exit;
             }
         }
+    }
+
+    private @Nullable ExitRecorder beginRecord() {
+        if (recorder == null) {
+            recorder = new ExitRecorder(vm.name(), index);
+        }
+        return recorder.begin() ? recorder : null;
     }
 
     /** KVM_RUN failed: the exit reason in the shared page is an old one. */
@@ -302,18 +305,6 @@ final class KvmVcpu implements Vcpu {
         lastSize = size;
     }
 
-    private void record() {
-        event.end();
-        if (event.shouldCommit()) {
-            event.machine = vm.name();
-            event.vcpu = index;
-            event.reason = lastExit.label();
-            event.address = lastAddress;
-            event.size = lastSize;
-            event.commit();
-        }
-    }
-
     private @Nullable VcpuExit pio() {
         boolean out = KvmRun.ioIsOut(run);
         int size = KvmRun.ioSize(run);
@@ -406,8 +397,7 @@ final class KvmVcpu implements Vcpu {
         if (!withBytes) {
             return failed(reason());
         }
-        byte[] bytes = new byte
-                [Math.min(KvmRun.emulationInstructionSize(run), KvmRun.EMULATION_MAX_INSTRUCTION_BYTES)];
+        byte[] bytes = new byte[Math.min(KvmRun.emulationInstructionSize(run), KvmRun.EMULATION_MAX_INSTRUCTION_BYTES)];
         for (int i = 0; i < bytes.length; i++) {
             bytes[i] = KvmRun.emulationInstructionByte(run, i);
         }
@@ -605,9 +595,7 @@ final class KvmVcpu implements Vcpu {
 
     /** Whether the last run stopped at a breakpoint and nobody has moved the vCPU since. */
     private boolean atBreakpoint() {
-        return stoppedAt != -1
-                && isBreakpoint(stoppedAt)
-                && registers.general().rip() == stoppedAt;
+        return stoppedAt != -1 && isBreakpoint(stoppedAt) && registers.general().rip() == stoppedAt;
     }
 
     /**

@@ -29,6 +29,13 @@ final class MemorySlots {
             return address >= gpa && address - gpa < memory.byteSize();
         }
 
+        boolean same(Slot other) {
+            return gpa == other.gpa
+                    && readOnly == other.readOnly
+                    && memory.address() == other.memory.address()
+                    && memory.byteSize() == other.memory.byteSize();
+        }
+
         @Override
         public String toString() {
             return "gpa=0x" + Long.toHexString(gpa) + " size=0x" + Long.toHexString(memory.byteSize());
@@ -67,7 +74,7 @@ final class MemorySlots {
         changes.lock();
         try {
             Slot old = slots.get(number);
-            if (slot.equals(old)) {
+            if (old != null && old.same(slot)) {
                 return;
             }
             if (old != null) {
@@ -113,16 +120,20 @@ final class MemorySlots {
     }
 
     private void remove(int number, Slot old) {
-        Errno.checked("cannot remove memory slot " + number + ": " + old, setRegion(number, 0, old.gpa, 0, 0));
+        int result = setRegion(number, 0, old.gpa, 0, 0);
+        if (result < 0) {
+            throw Errno.exception("cannot remove memory slot " + number + ": " + old, result);
+        }
         slots.remove(number);
     }
 
     private void set(int number, Slot slot) {
         int flags = slot.readOnly ? KVM_MEM_READONLY : logging ? KVM_MEM_LOG_DIRTY_PAGES : 0;
         long size = slot.memory.byteSize();
-        Errno.checked(
-                "cannot map memory slot " + number + ": " + slot,
-                setRegion(number, flags, slot.gpa, size, slot.memory.address()));
+        int result = setRegion(number, flags, slot.gpa, size, slot.memory.address());
+        if (result < 0) {
+            throw Errno.exception("cannot map memory slot " + number + ": " + slot, result);
+        }
     }
 
     private int setRegion(int number, int flags, long gpa, long sizeBytes, long address) {

@@ -54,6 +54,7 @@ public final class GuestRam implements AutoCloseable {
      * @param shared backs it by a memfd that other processes (vhost-user back ends) can map; otherwise it is anonymous
      * @throws BenchtopException of kind CONFIG for an impossible size, HOST if the host cannot give so much
      */
+    @SuppressWarnings("MustBeClosedChecker") // close() closes the arena
     public static GuestRam allocate(String name, long sizeBytes, boolean shared, Pages pages) {
         LinuxHost.requireAvailable();
         long unit = pages == Pages.HUGE ? HUGE_PAGE_BYTES : PAGE_BYTES;

@@ -83,7 +83,7 @@ final class NativeAio implements CompletionSource, SlotEngine {
                 LibC.syscall(SystemCall.IO_DESTROY, setUp(), 0, 0, 0, 0, 0);
                 return Optional.empty();
             } catch (BenchtopException e) {
-                return Optional.of(e.getMessage());
+                return Optional.of(String.valueOf(e.getMessage()));
             }
         }
     }

@@ -118,8 +118,9 @@ class KvmInterruptTest {
     }
 
     /**
-     * The handler's port write lets go of one source each time: the second interrupt shows that the line was still
-     * asserted, the absence of a third that it is not any more.
+     * The handler runs again and again while the line is asserted. One source lets go at the third interrupt, the other at
+     * the sixth: the line was asserted in between, and is not afterwards. A KVM that ends an interrupt when it delivers it
+     * (this project's build machine has one) gives one more that it had taken before.
      */
     @Test
     void levelLineStaysAssertedUntilItsLastSourceLetsGo() {
@@ -134,23 +135,25 @@ class KvmInterruptTest {
             IrqLine first = chip.line(18);
             IrqLine second = chip.line(18);
             guest.ports.put(0x30, value -> {
-                if (guest.word(COUNTER) == 1) {
+                int count = guest.word(COUNTER);
+                if (count == 3) {
                     first.lower();
                     first.lower();
-                } else {
+                } else if (count == 6) {
                     second.lower();
                 }
             });
             first.raise();
             second.raise();
+            second.raise();
 
             Thread thread = startAndAwaitReady(guest);
-            guest.await("two interrupts", () -> guest.word(COUNTER) >= 2);
+            guest.await("six interrupts", () -> guest.word(COUNTER) >= 6);
             guest.msi(STOP_VECTOR, 0).signal();
             guest.await("the later message", () -> guest.stopped);
 
             guest.stop(thread);
-            assertEquals(2, guest.word(COUNTER));
+            assertTrue(guest.word(COUNTER) <= 7, "interrupts: " + guest.word(COUNTER));
         }
     }
 

@@ -298,12 +298,12 @@ class LinuxEventLoopTest {
         AtomicReference<FdWatch> watch = new AtomicReference<>();
         watch.set(loop.watch(fd, (r, w) -> {
             if (w) {
-                writable.release();
                 watch.get().interest(true, false);
+                writable.release();
             }
             if (r) {
-                ready.release();
                 watch.get().interest(false, false);
+                ready.release();
             }
         }));
 
@@ -324,17 +324,19 @@ class LinuxEventLoopTest {
         int[] fds = {LibC.eventfd(1, LibC.EFD_CLOEXEC), LibC.eventfd(1, LibC.EFD_CLOEXEC)};
         FdWatch[] watches = new FdWatch[2];
         AtomicInteger runs = new AtomicInteger();
+        Semaphore first = new Semaphore(0);
         loop.call(() -> {
             for (int i = 0; i < 2; i++) {
                 watches[i] = loop.watch(fds[i], (r, w) -> {
                     runs.incrementAndGet();
                     watches[0].close();
                     watches[1].close();
+                    first.release();
                 });
                 watches[i].interest(true, false);
             }
         });
-        loop.call(() -> {});
+        await(first, 1);
         loop.call(() -> {});
 
         assertEquals(1, runs.get());

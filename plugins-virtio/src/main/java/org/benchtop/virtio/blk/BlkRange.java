@@ -13,8 +13,8 @@ final class BlkRange {
 
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-    static final MemoryLayout LAYOUT = MemoryLayout.structLayout(
-            LONG.withName("sector"), INT.withName("num_sectors"), INT.withName("flags"));
+    static final MemoryLayout LAYOUT =
+            MemoryLayout.structLayout(LONG.withName("sector"), INT.withName("num_sectors"), INT.withName("flags"));
     private static final VarHandle WORD = INT.varHandle().withInvokeExactBehavior();
     private static final VarHandle SECTOR = LONG.varHandle().withInvokeExactBehavior();
 

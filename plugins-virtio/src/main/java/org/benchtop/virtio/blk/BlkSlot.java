@@ -78,6 +78,7 @@ final class BlkSlot implements BlockCompletion {
         }
         type = BlkHeader.type(header, at);
         sector = BlkHeader.sector(header, at);
+        total = 0;
         submitted = 0;
         flushAfterwards = false;
         result = BlockStatus.OK;
@@ -301,25 +302,27 @@ final class BlkSlot implements BlockCompletion {
         if (queue.pump().mayWrite()) {
             IoVector writable = chain.writable();
             int last = writable.count() - 1;
-            writable.base(last)
-                    .set(ValueLayout.JAVA_BYTE, writable.offset(last) + writable.length(last) - 1, status);
+            writable.base(last).set(ValueLayout.JAVA_BYTE, writable.offset(last) + writable.length(last) - 1, status);
             queue.memory().written(writable);
         }
         queue.pump().complete(chain, writtenBytes + 1);
     }
 
+    private String typeName() {
+        return switch (type) {
+            case VIRTIO_BLK_T_IN -> "read";
+            case VIRTIO_BLK_T_OUT -> "write";
+            case VIRTIO_BLK_T_FLUSH -> "flush";
+            case VIRTIO_BLK_T_GET_ID -> "get-id";
+            case VIRTIO_BLK_T_DISCARD -> "discard";
+            case VIRTIO_BLK_T_WRITE_ZEROES -> "write-zeroes";
+            default -> "type " + type;
+        };
+    }
+
     @Override
     public String toString() {
-        String name =
-                switch (type) {
-                    case VIRTIO_BLK_T_IN -> "read";
-                    case VIRTIO_BLK_T_OUT -> "write";
-                    case VIRTIO_BLK_T_FLUSH -> "flush";
-                    case VIRTIO_BLK_T_GET_ID -> "get-id";
-                    case VIRTIO_BLK_T_DISCARD -> "discard";
-                    case VIRTIO_BLK_T_WRITE_ZEROES -> "write-zeroes";
-                    default -> "type " + type;
-                };
+        String name = typeName();
         return switch (type) {
             case VIRTIO_BLK_T_IN, VIRTIO_BLK_T_OUT -> name + " " + total + " bytes at sector " + sector;
             case VIRTIO_BLK_T_DISCARD, VIRTIO_BLK_T_WRITE_ZEROES -> name + " of " + total + " ranges";

@@ -104,8 +104,7 @@ public final class VirtioBlk implements VirtioDevice {
         maxSegments = capabilities.maxSegments();
         segMax = Math.max(1, Math.min(options.segMax().orElse(room), maxSegments));
         maxPartBytes = Math.max(
-                logicalBlockSizeBytes,
-                capabilities.maxTransferBytes() / logicalBlockSizeBytes * logicalBlockSizeBytes);
+                logicalBlockSizeBytes, capabilities.maxTransferBytes() / logicalBlockSizeBytes * logicalBlockSizeBytes);
         byte[] text = options.serial().getBytes(StandardCharsets.US_ASCII);
         MemorySegment.copy(MemorySegment.ofArray(text), 0, serial, 0, Math.min(text.length, VIRTIO_BLK_ID_BYTES));
         capacitySectors = capabilities.sizeBytes() >>> SECTOR_SHIFT;
@@ -238,7 +237,8 @@ public final class VirtioBlk implements VirtioDevice {
                 case DISCARD_SECTOR_ALIGNMENT -> offersDiscard() ? physicalBlockSizeBytes / SECTOR_SIZE : 0;
                 case MAX_WRITE_ZEROES_SECTORS -> offersWriteZeroes() ? MAX_RANGE_SECTORS : 0;
                 case MAX_WRITE_ZEROES_SEG -> offersWriteZeroes() ? MAX_RANGES : 0;
-                case WRITE_ZEROES_MAY_UNMAP -> offersWriteZeroes() && backend.capabilities().discard() ? 1 : 0;
+                case WRITE_ZEROES_MAY_UNMAP ->
+                    offersWriteZeroes() && backend.capabilities().discard() ? 1 : 0;
             };
         }
 

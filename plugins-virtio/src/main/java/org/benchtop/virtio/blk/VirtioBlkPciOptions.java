@@ -38,8 +38,7 @@ public record VirtioBlkPciOptions(
         @Option(doc = "offer discard where the drive does something with it", value = "on")
         boolean discard,
 
-        @Option(doc = "offer write-zeroes", value = "on")
-        boolean writeZeroes,
+        @Option(doc = "offer write-zeroes", value = "on") boolean writeZeroes,
 
         @Option(
                 doc = "take notifications without a vCPU exit; off: the vCPU that notifies runs the queue itself",
@@ -55,11 +54,7 @@ public record VirtioBlkPciOptions(
         @Option(doc = "PCI slot in hex, such as 4 or 0x1f.3; the next free one unless given")
         Optional<String> addr,
 
-        @Option(
-                doc = "smallest request; the drive's unless given",
-                min = 512,
-                max = 32768,
-                unit = Option.Unit.BYTES)
+        @Option(doc = "smallest request; the drive's unless given", min = 512, max = 32768, unit = Option.Unit.BYTES)
         Optional<Integer> logicalBlockSize,
 
         @Option(

@@ -22,8 +22,7 @@ public final class DeviceStatus {
         ACKNOWLEDGE(DeviceStatus.ACKNOWLEDGE, 0),
         DRIVER(DeviceStatus.DRIVER, DeviceStatus.ACKNOWLEDGE),
         FEATURES_OK(DeviceStatus.FEATURES_OK, DeviceStatus.ACKNOWLEDGE | DeviceStatus.DRIVER),
-        DRIVER_OK(
-                DeviceStatus.DRIVER_OK, DeviceStatus.ACKNOWLEDGE | DeviceStatus.DRIVER | DeviceStatus.FEATURES_OK),
+        DRIVER_OK(DeviceStatus.DRIVER_OK, DeviceStatus.ACKNOWLEDGE | DeviceStatus.DRIVER | DeviceStatus.FEATURES_OK),
         FAILED(DeviceStatus.FAILED, 0);
 
         private final int bit;

@@ -12,10 +12,4 @@ package org.benchtop.virtio.device;
  * @param usedIndex next used element to fill
  */
 public record QueueState(
-        int size,
-        long descriptorGpa,
-        long driverGpa,
-        long deviceGpa,
-        boolean enabled,
-        int lastAvail,
-        int usedIndex) {}
+        int size, long descriptorGpa, long driverGpa, long deviceGpa, boolean enabled, int lastAvail, int usedIndex) {}

@@ -115,8 +115,8 @@ public final class VirtioCore implements QueueOwner {
         queues = new QueueRegisters[device.queues()];
         for (int i = 0; i < queues.length; i++) {
             EventLoop loop = device.queueLoop(i);
-            QueuePump pump = new QueuePump(
-                    i, device.queueMaxSize(i), loop, context.memory(), this, stats, id + " queue " + i);
+            QueuePump pump =
+                    new QueuePump(i, device.queueMaxSize(i), loop, context.memory(), this, stats, id + " queue " + i);
             queues[i] = new QueueRegisters(pump);
             QueueHandler handler = device.openQueue(i, pump);
             pump.handler(handler);
@@ -775,7 +775,8 @@ public final class VirtioCore implements QueueOwner {
     public void restore(CoreState state) {
         boolean settled = (state.status() & DeviceStatus.FEATURES_OK) != 0;
         if (state.queues().size() != queues.length || settled && (state.driverFeatures() & ~offered) != 0) {
-            throw BenchtopException.config(id + ": saved state has " + state.queues().size()
+            throw BenchtopException.config(id + ": saved state has "
+                    + state.queues().size()
                     + " queues and features 0x" + Long.toHexString(state.driverFeatures()) + ", this device has "
                     + queues.length + " and 0x" + Long.toHexString(offered));
         }

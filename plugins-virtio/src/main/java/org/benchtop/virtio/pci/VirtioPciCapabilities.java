@@ -47,8 +47,7 @@ final class VirtioPciCapabilities {
         byte[] mask = new byte[CAP_WITH_WORD_SIZE - GENERIC_SIZE];
         mask[CAP_BAR - GENERIC_SIZE] = (byte) 0xff;
         Arrays.fill(mask, CAP_OFFSET - GENERIC_SIZE, mask.length, (byte) 0xff);
-        return new Capability(
-                PCI_CAP_ID_VNDR, body(CAP_WITH_WORD_SIZE, VIRTIO_PCI_CAP_PCI_CFG, 0, 0, 0), mask);
+        return new Capability(PCI_CAP_ID_VNDR, body(CAP_WITH_WORD_SIZE, VIRTIO_PCI_CAP_PCI_CFG, 0, 0, 0), mask);
     }
 
     private static byte[] body(int size, int type, int bar, int offset, int length) {

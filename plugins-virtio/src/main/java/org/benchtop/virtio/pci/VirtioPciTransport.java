@@ -376,7 +376,8 @@ final class VirtioPciTransport implements VirtioTransport, RegisterAccess, PciCo
     }
 
     void restore(VirtioPciState state) {
-        int[] vectors = state.queueVectors().stream().mapToInt(Integer::intValue).toArray();
+        int[] vectors =
+                state.queueVectors().stream().mapToInt(Integer::intValue).toArray();
         boolean known = Arrays.stream(vectors).allMatch(this::isVector) && isVector(state.configVector());
         if (vectors.length != queueVectors.length() || !known) {
             throw BenchtopException.config(id + ": saved state has interrupt vectors "

@@ -77,7 +77,13 @@ public final class QueuePump {
      * @param loop where everything of this queue runs
      */
     public QueuePump(
-            int index, int maxSize, EventLoop loop, GuestMemory memory, QueueOwner owner, QueueStats stats, String name) {
+            int index,
+            int maxSize,
+            EventLoop loop,
+            GuestMemory memory,
+            QueueOwner owner,
+            QueueStats stats,
+            String name) {
         this.index = index;
         this.maxSize = maxSize;
         this.loop = loop;

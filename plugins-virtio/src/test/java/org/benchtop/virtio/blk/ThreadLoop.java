@@ -12,7 +12,8 @@ import org.benchtop.spi.time.Clock;
 /** A loop with a thread of its own, for races that a loop without one cannot show. */
 final class ThreadLoop implements EventLoop, AutoCloseable {
     private final LinkedBlockingQueue<Runnable> tasks = new LinkedBlockingQueue<>();
-    private final Thread thread = Thread.ofPlatform().daemon().name("thread-loop").unstarted(this::run);
+    private final Thread thread =
+            Thread.ofPlatform().daemon().name("thread-loop").unstarted(this::run);
     private volatile boolean closed;
     volatile Throwable failure = new Throwable("none");
     volatile boolean failed;

@@ -183,7 +183,8 @@ final class VirtioBlkFuzzTest {
                 int next = (at + 1) % queue.size();
                 int bytes = i == 0 ? 16 : last ? 1 : 512 * (1 + random.nextInt(4));
                 boolean write = i > 0 && (last || random.nextBoolean());
-                int flags = (write ? FakeVirtQueue.VIRTQ_DESC_F_WRITE : 0) | (last ? 0 : FakeVirtQueue.VIRTQ_DESC_F_NEXT);
+                int flags =
+                        (write ? FakeVirtQueue.VIRTQ_DESC_F_WRITE : 0) | (last ? 0 : FakeVirtQueue.VIRTQ_DESC_F_NEXT);
                 queue.descriptor(at, buffers + 0x1000L * i, bytes, flags, next);
                 at = next;
             }
@@ -201,9 +202,7 @@ final class VirtioBlkFuzzTest {
                 case 1 -> 16 * random.nextInt(20);
                 default -> random.nextInt(2048);
             };
-            boolean inGuard = gpa < GUARD_GPA + GUARD_BYTES
-                    && gpa >= 0
-                    && gpa + (length & 0xffff_ffffL) > GUARD_GPA;
+            boolean inGuard = gpa < GUARD_GPA + GUARD_BYTES && gpa >= 0 && gpa + (length & 0xffff_ffffL) > GUARD_GPA;
             int flags = random.nextInt(8);
             queue.descriptor(
                     random.nextInt(queue.size()),

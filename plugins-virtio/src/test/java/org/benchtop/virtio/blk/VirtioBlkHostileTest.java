@@ -15,7 +15,6 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.benchtop.testkit.HeldBlockBackend;
 import org.benchtop.testkit.virtio.FakeBlkRequests;
-import org.benchtop.testkit.virtio.FakeVirtQueue;
 import org.benchtop.testkit.virtio.FakeVirtQueue.Buffer;
 import org.benchtop.testkit.virtio.FakeVirtioDriver;
 import org.junit.jupiter.api.Test;

@@ -188,7 +188,7 @@ final class VirtioBlkLifecycleTest {
 
         BenchtopException e = assertThrows(BenchtopException.class, () -> second.device.restoreState(saved));
 
-        assertTrue(e.getMessage().startsWith("blk0: saved state has"), e.getMessage());
+        assertTrue(String.valueOf(e.getMessage()).startsWith("blk0: saved state has"), e.getMessage());
     }
 
     // Reset of one queue: 2.6.1.

@@ -161,7 +161,8 @@ final class VirtioBlkNotificationsTest {
     @Test
     void usedElementsOfALongBurstAreShownOnTheWay() {
         HeldBlockBackend drive = BlkMachine.disk().automatic();
-        BlkMachine machine = BlkMachine.stopped(drive, VirtioBlkPciOptions.of("disk0")).start(-1L, 256);
+        BlkMachine machine =
+                BlkMachine.stopped(drive, VirtioBlkPciOptions.of("disk0")).start(-1L, 256);
         int head = machine.requests.read(0, 512).head();
         for (int i = 1; i < 256; i++) {
             machine.queue.offer(head);

@@ -198,14 +198,15 @@ final class VirtioBlkRequestsTest {
 
         held.next().fail(status);
 
-        int expected =
-                switch (status) {
-                    case OK -> VIRTIO_BLK_S_OK;
-                    case UNSUPPORTED -> VIRTIO_BLK_S_UNSUPP;
-                    case IO_ERROR, NO_SPACE, READ_ONLY, OUT_OF_RANGE -> VIRTIO_BLK_S_IOERR;
-                };
+        int expected = switch (status) {
+            case OK -> VIRTIO_BLK_S_OK;
+            case UNSUPPORTED -> VIRTIO_BLK_S_UNSUPP;
+            case IO_ERROR, NO_SPACE, READ_ONLY, OUT_OF_RANGE -> VIRTIO_BLK_S_IOERR;
+        };
         assertEquals(expected, machine.status(request));
-        assertEquals(expected == VIRTIO_BLK_S_OK ? 513 : 1, request.used().orElseThrow().writtenBytes());
+        assertEquals(
+                expected == VIRTIO_BLK_S_OK ? 513 : 1,
+                request.used().orElseThrow().writtenBytes());
     }
 
     @ParameterizedTest
@@ -295,8 +296,8 @@ final class VirtioBlkRequestsTest {
     void rangeOutsideTheDiskIsAnError(int type, long sector, long sectors) {
         BlkMachine machine = BlkMachine.running(disk);
 
-        int status = machine.status(
-                machine.requests.ranges(type, new long[] {0, 1, 0}, new long[] {sector, sectors, 0}));
+        int status =
+                machine.status(machine.requests.ranges(type, new long[] {0, 1, 0}, new long[] {sector, sectors, 0}));
 
         assertEquals(VIRTIO_BLK_S_IOERR, status);
         assertEquals(0, disk.submitted());
@@ -320,22 +321,19 @@ final class VirtioBlkRequestsTest {
         long without = ~(VirtioBlk.VIRTIO_BLK_F_DISCARD | VirtioBlk.VIRTIO_BLK_F_WRITE_ZEROES);
         machine.start(without, 16);
 
-        assertEquals(
-                VIRTIO_BLK_S_UNSUPP, machine.status(machine.requests.ranges(type, new long[] {0, 1, 0})));
+        assertEquals(VIRTIO_BLK_S_UNSUPP, machine.status(machine.requests.ranges(type, new long[] {0, 1, 0})));
     }
 
     @Test
     void readOnlyDiskRefusesEverythingThatWrites() {
-        HeldBlockBackend readOnly = new HeldBlockBackend(
-                        BlkMachine.capabilities(true, CacheMode.WRITEBACK, 128, 1 << 20))
-                .automatic();
+        HeldBlockBackend readOnly =
+                new HeldBlockBackend(BlkMachine.capabilities(true, CacheMode.WRITEBACK, 128, 1 << 20)).automatic();
         BlkMachine machine = BlkMachine.running(readOnly);
 
         assertTrue((machine.driver.features() & VirtioBlk.VIRTIO_BLK_F_RO) != 0);
         assertEquals(VIRTIO_BLK_S_IOERR, machine.status(machine.requests.write(0, new byte[512])));
         for (int type : new int[] {VIRTIO_BLK_T_DISCARD, VIRTIO_BLK_T_WRITE_ZEROES}) {
-            assertEquals(
-                    VIRTIO_BLK_S_IOERR, machine.status(machine.requests.ranges(type, new long[] {0, 1, 0})));
+            assertEquals(VIRTIO_BLK_S_IOERR, machine.status(machine.requests.ranges(type, new long[] {0, 1, 0})));
         }
         assertEquals(VIRTIO_BLK_S_OK, machine.status(machine.requests.read(0, 512)));
         assertEquals(VIRTIO_BLK_S_OK, machine.status(machine.requests.flush()));
@@ -373,10 +371,9 @@ final class VirtioBlkRequestsTest {
 
     @Test
     void manyPartsThatCompleteAtOnceDoNotNeedADeepStack() {
-        HeldBlockBackend tiny =
-                new HeldBlockBackend(new BlockCapabilities(
-                                16 << 20, 512, 512, false, true, true, CacheMode.WRITEBACK, 128, 512))
-                        .automatic();
+        HeldBlockBackend tiny = new HeldBlockBackend(
+                        new BlockCapabilities(16 << 20, 512, 512, false, true, true, CacheMode.WRITEBACK, 128, 512))
+                .automatic();
         BlkMachine machine = BlkMachine.running(tiny);
         int bytes = 4 << 20;
 
@@ -400,8 +397,8 @@ final class VirtioBlkRequestsTest {
 
     @Test
     void moreSegmentsThanTheDriveTakesAreAnError() {
-        HeldBlockBackend few = new HeldBlockBackend(BlkMachine.capabilities(false, CacheMode.WRITEBACK, 2, 1 << 20))
-                .automatic();
+        HeldBlockBackend few =
+                new HeldBlockBackend(BlkMachine.capabilities(false, CacheMode.WRITEBACK, 2, 1 << 20)).automatic();
         CrankyBlockBackend checked = CrankyBlockBackend.asserting(few);
         BlkMachine machine = BlkMachine.running(checked);
         assertEquals(2, machine.driver.deviceConfig(0x0c, 4), "seg_max");
@@ -444,8 +441,8 @@ final class VirtioBlkRequestsTest {
     void durabilityFollowsWhatWasNegotiated(boolean flush, boolean configWce, CacheMode mode, boolean durable) {
         HeldBlockBackend held = new HeldBlockBackend(BlkMachine.capabilities(false, mode, 128, 1 << 20));
         BlkMachine machine = BlkMachine.stopped(held, VirtioBlkPciOptions.of("disk0"));
-        long features = (flush ? VirtioBlk.VIRTIO_BLK_F_FLUSH : 0)
-                | (configWce ? VirtioBlk.VIRTIO_BLK_F_CONFIG_WCE : 0);
+        long features =
+                (flush ? VirtioBlk.VIRTIO_BLK_F_FLUSH : 0) | (configWce ? VirtioBlk.VIRTIO_BLK_F_CONFIG_WCE : 0);
 
         machine.start(features, 16);
 
@@ -481,8 +478,7 @@ final class VirtioBlkRequestsTest {
         HeldBlockBackend held = BlkMachine.disk();
         BlkMachine machine = BlkMachine.running(held);
         machine.driver.deviceConfig(0x20, 1, 0);
-        FakeBlkRequests.Request request =
-                machine.requests.ranges(VIRTIO_BLK_T_WRITE_ZEROES, new long[] {0, 1, 0});
+        FakeBlkRequests.Request request = machine.requests.ranges(VIRTIO_BLK_T_WRITE_ZEROES, new long[] {0, 1, 0});
         machine.go();
 
         held.next().complete();
@@ -536,7 +532,7 @@ final class VirtioBlkRequestsTest {
         assertEquals(1, stats.value("other-requests"));
         assertEquals(1, stats.value("errors"));
         assertEquals(8, stats.value("notifications"));
-        assertEquals(8, stats.value("interrupts"));
+        assertEquals(8, stats.value("queue-interrupts"));
         assertEquals(8, stats.recorded("latency"));
         assertEquals(0, stats.value("queue-depth"));
     }
@@ -582,7 +578,10 @@ final class VirtioBlkRequestsTest {
     @Test
     void workIsDoneOnTheIothread() {
         BlkMachine machine = BlkMachine.running(
-                disk, BlkMachine.options().with(o -> o.iothread = java.util.Optional.of("io0")).build());
+                disk,
+                BlkMachine.options()
+                        .with(o -> o.iothread = java.util.Optional.of("io0"))
+                        .build());
         FakeBlkRequests.Request request = machine.requests.read(0, 512);
         machine.queue.kick();
 
@@ -605,7 +604,9 @@ final class VirtioBlkRequestsTest {
             }
             machine.go();
             for (int i = 0; i < 5; i++) {
-                assertEquals(i == 2 ? VIRTIO_BLK_S_IOERR : VIRTIO_BLK_S_OK, writes.get(i).status());
+                assertEquals(
+                        i == 2 ? VIRTIO_BLK_S_IOERR : VIRTIO_BLK_S_OK,
+                        writes.get(i).status());
             }
             assertArrayEquals(BlkMachine.pattern(512, round * 10L), disk.bytes(5 * 512, 512));
         }

@@ -35,8 +35,7 @@ final class VirtioBlkThreadsTest {
     private static final class LaterBackend implements BlockBackend {
         @Override
         public BlockCapabilities capabilities() {
-            return new BlockCapabilities(
-                    1 << 20, 512, 512, false, true, true, CacheMode.WRITEBACK, 1024, 1 << 30);
+            return new BlockCapabilities(1 << 20, 512, 512, false, true, true, CacheMode.WRITEBACK, 1024, 1 << 30);
         }
 
         @Override

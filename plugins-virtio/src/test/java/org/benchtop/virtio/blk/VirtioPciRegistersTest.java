@@ -71,7 +71,8 @@ final class VirtioPciRegistersTest {
     @Test
     void addressOptionChoosesTheSlot() {
         BlkMachine machine = BlkMachine.stopped(
-                disk, BlkMachine.options().with(o -> o.addr = Optional.of("0x1f.3")).build());
+                disk,
+                BlkMachine.options().with(o -> o.addr = Optional.of("0x1f.3")).build());
 
         assertEquals(new PciAddress(0x1f, 3), machine.context.pci().only().address());
     }
@@ -244,8 +245,8 @@ final class VirtioPciRegistersTest {
 
     @Test
     void configurationDescribesTheDrive() {
-        HeldBlockBackend big = new HeldBlockBackend(new BlockCapabilities(
-                8L << 30, 512, 4096, false, true, true, CacheMode.NONE, 100, 1 << 20));
+        HeldBlockBackend big = new HeldBlockBackend(
+                new BlockCapabilities(8L << 30, 512, 4096, false, true, true, CacheMode.NONE, 100, 1 << 20));
         FakeVirtioDriver driver = BlkMachine.stopped(big, VirtioBlkPciOptions.of("disk0")).driver;
 
         assertEquals((8L << 30) / 512, driver.deviceConfig(0x00, 8), "capacity");
@@ -278,7 +279,8 @@ final class VirtioPciRegistersTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"512,4096,4096,logical-block-size 512 is smaller", "8192,4096,8192,physical-block-size 4096 is smaller"})
+    @CsvSource({"512,4096,4096,logical-block-size 512 is smaller", "8192,4096,8192,physical-block-size 4096 is smaller"
+    })
     void blockSizesThatCannotBeAreRefused(int logical, int physical, int ofDrive, String message) {
         HeldBlockBackend drive = new HeldBlockBackend(new BlockCapabilities(
                 1 << 20, ofDrive == 4096 ? 4096 : 512, 4096, false, true, true, CacheMode.NONE, 100, 1 << 20));
@@ -294,7 +296,7 @@ final class VirtioPciRegistersTest {
 
         BenchtopException e = assertThrows(BenchtopException.class, () -> device.attach(context));
 
-        assertTrue(e.getMessage().startsWith("blk0: " + message), e.getMessage());
+        assertTrue(String.valueOf(e.getMessage()).startsWith("blk0: " + message), e.getMessage());
         device.close();
         assertEquals(0, drive.openQueues());
     }
@@ -392,7 +394,8 @@ final class VirtioPciRegistersTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"1,0x14,1", "7,0x14,1", "0,0x15,2", "0,0x14,3", "0,0x14,0", "0,0x4000,4", "0,0xffffffff,1", "0,0x3ffe,4"})
+    @CsvSource({"1,0x14,1", "7,0x14,1", "0,0x15,2", "0,0x14,3", "0,0x14,0", "0,0x4000,4", "0,0xffffffff,1", "0,0x3ffe,4"
+    })
     void windowThatIsAimedWrongDoesNothing(int bar, String offset, int length) {
         FakeVirtioDriver driver = stopped().driver;
         int capability = windowCapability(driver);

@@ -150,7 +150,14 @@ final class VirtQueueHostileTest {
 
     @ParameterizedTest
     @CsvSource({
-        "1048576,1", "1048575,2", "0xfee00000,4", "-1,1", "-4096,4096", "0x7fffffffffffffff,1", "0,-1", "4096,0x7fffffff"
+        "1048576,1",
+        "1048575,2",
+        "0xfee00000,4",
+        "-1,1",
+        "-4096,4096",
+        "0x7fffffffffffffff,1",
+        "0,-1",
+        "4096,0x7fffffff"
     })
     void bufferOutsideRamIsAnError(String gpa, String length) {
         driver.descriptor(0, Long.decode(gpa), Long.decode(length).intValue(), VIRTQ_DESC_F_WRITE, 0);

@@ -48,7 +48,8 @@ class VirtQueueProperties {
                         Arbitraries.of(true, false).list().ofMinSize(1).ofMaxSize(4), Arbitraries.of(true, false))
                 .as(Action.Add::new);
         Arbitrary<Action> complete = Combinators.combine(
-                        Arbitraries.integers().between(1, 5), Arbitraries.integers().between(0, 1000))
+                        Arbitraries.integers().between(1, 5),
+                        Arbitraries.integers().between(0, 1000))
                 .as(Action.Complete::new);
         Arbitrary<Action> any = Arbitraries.frequencyOf(
                 Tuple.of(4, add),
@@ -100,8 +101,7 @@ class VirtQueueProperties {
             driver = new FakeVirtQueue(new GuestHeap(memory, 0x1000, 1 << 20), size, eventIdx, () -> {});
             queue = new VirtQueue(memory, 64);
             driver.beginAt(startIndex);
-            RingLayout layout =
-                    new RingLayout(size, driver.descriptorGpa(), driver.driverGpa(), driver.deviceGpa());
+            RingLayout layout = new RingLayout(size, driver.descriptorGpa(), driver.driverGpa(), driver.deviceGpa());
             assertTrue(queue.start(layout, eventIdx, true, startIndex, startIndex));
         }
 

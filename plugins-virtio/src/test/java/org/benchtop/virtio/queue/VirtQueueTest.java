@@ -113,8 +113,9 @@ final class VirtQueueTest {
     @Test
     void indirectTableMayHaveMoreEntriesThanTheQueueWasMadeSmallTo() {
         start(false);
-        List<FakeVirtQueue.Buffer> buffers =
-                java.util.stream.IntStream.range(0, 100).mapToObj(i -> writable(0x10000 + 1024L * i, 512)).toList();
+        List<FakeVirtQueue.Buffer> buffers = java.util.stream.IntStream.range(0, 100)
+                .mapToObj(i -> writable(0x10000 + 1024L * i, 512))
+                .toList();
         driver.addIndirect(buffers);
 
         assertEquals(PopResult.CHAIN, queue.pop(chain));
@@ -141,7 +142,9 @@ final class VirtQueueTest {
 
         assertEquals(PopResult.CHAIN, queue.pop(chain));
 
-        assertEquals(memory.regions().get(1).segment().address() + 0x1000, chain.readable().address(0));
+        assertEquals(
+                memory.regions().get(1).segment().address() + 0x1000,
+                chain.readable().address(0));
     }
 
     @Test

@@ -176,7 +176,9 @@ public final class FakeVirtQueue {
         for (int i = 0; i < all.size(); i++) {
             boolean last = i == all.size() - 1;
             int next = nextFree[index];
-            int flags = last ? VIRTQ_DESC_F_INDIRECT : VIRTQ_DESC_F_NEXT | (all.get(i).write() ? VIRTQ_DESC_F_WRITE : 0);
+            int flags = last
+                    ? VIRTQ_DESC_F_INDIRECT
+                    : VIRTQ_DESC_F_NEXT | (all.get(i).write() ? VIRTQ_DESC_F_WRITE : 0);
             descriptor(index, all.get(i).gpa(), all.get(i).lengthBytes(), flags, last ? 0 : next);
             if (last) {
                 chainTail[head] = index;
