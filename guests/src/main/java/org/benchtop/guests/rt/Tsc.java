@@ -6,20 +6,22 @@ import org.benchtop.guests.lang.Guest;
  * Time from the time-stamp counter.
  *
  * <p>Its frequency comes from {@code tsc_khz=} on the command line, else from CPUID 0x40000010 or 0x15, else it is
- * measured against channel 2 of the interval timer (100 ms).
+ * measured against channel 2 of the interval timer (20 ms or more).
  */
 public final class Tsc {
     private static final int PIT_HZ = 1_193_182;
-    private static final int PIT_TICKS = PIT_HZ / 50;
-    private static final int RUNS = 5;
-    private static final int MAX_READS = 10_000_000;
-    private static final long MEASURED = Guest.reserve(8 * RUNS, 8);
+    private static final int MAX_RUNS = 10;
+    private static final int MAX_SAMPLES = 100_000;
+    private static final int MIN_COUNTS = PIT_HZ / 50;
     private static final int PORT_B = 0x61;
     private static final int PIT_CHANNEL2 = 0x42;
     private static final int PIT_CONTROL = 0x43;
     private static long khz;
     private static long nanosPerTick32;
     private static long origin;
+    private static long sampleDoubt;
+    private static long sampleTime;
+    private static int sampleCount;
 
     private Tsc() {}
 
@@ -55,35 +57,68 @@ public final class Tsc {
         return measure();
     }
 
-    /** The median of five runs, because a host that is busy elsewhere makes single ones too long or too short. */
+    /**
+     * Compares two readings of the timer, at least 20 ms apart, with the TSC around each.
+     *
+     * <p>What happens between the readings does not matter, so a host that is busy elsewhere does little harm; each
+     * reading is the best-known one of several.
+     */
     private static long measure() {
         Guest.out8(PORT_B, Guest.in8(PORT_B) & ~2 | 1);
-        for (int run = 0; run < RUNS; run++) {
-            long value = measureOnce();
-            int place = run;
-            while (place > 0 && Guest.load64(MEASURED + 8L * (place - 1)) > value) {
-                Guest.store64(MEASURED + 8L * place, Guest.load64(MEASURED + 8L * (place - 1)));
-                place--;
+        long bestTicks = 0;
+        long bestCounts = 1;
+        long bestDoubt = Long.MAX_VALUE;
+        int run = 0;
+        while (run < MAX_RUNS && bestDoubt > bestTicks / 500) {
+            run++;
+            // Mode 0: counts down once and sets OUT at the end, which would make a reading ambiguous.
+            Guest.out8(PIT_CONTROL, 0xb0);
+            Guest.out8(PIT_CHANNEL2, 0xff);
+            Guest.out8(PIT_CHANNEL2, 0xff);
+            sample();
+            long firstDoubt = sampleDoubt;
+            long firstTime = sampleTime;
+            int firstCount = sampleCount;
+            int samples = 0;
+            do {
+                sample();
+                samples++;
+                if (samples > MAX_SAMPLES) {
+                    noClock();
+                }
+            } while (firstCount - sampleCount < MIN_COUNTS && (Guest.in8(PORT_B) & 0x20) == 0);
+            boolean expired = (Guest.in8(PORT_B) & 0x20) != 0;
+            long doubt = firstDoubt + sampleDoubt;
+            if (!expired && firstCount > sampleCount && doubt < bestDoubt) {
+                bestDoubt = doubt;
+                bestTicks = sampleTime - firstTime;
+                bestCounts = firstCount - sampleCount;
             }
-            Guest.store64(MEASURED + 8L * place, value);
         }
-        return Guest.load64(MEASURED + 8L * (RUNS / 2));
+        if (bestTicks == 0) {
+            noClock();
+        }
+        return bestTicks * PIT_HZ / bestCounts / 1000;
     }
 
-    private static long measureOnce() {
-        Guest.out8(PIT_CONTROL, 0xb0);
-        Guest.out8(PIT_CHANNEL2, PIT_TICKS);
-        Guest.out8(PIT_CHANNEL2, PIT_TICKS >> 8);
-        long begin = Guest.tsc();
-        int reads = 0;
-        while ((Guest.in8(PORT_B) & 0x20) == 0 && reads <= MAX_READS) {
-            reads++;
+    /** Reads the counter a few times and keeps the reading with the least time around it. */
+    private static void sample() {
+        sampleDoubt = Long.MAX_VALUE;
+        for (int i = 0; i < 4; i++) {
+            long before = Guest.tsc();
+            Guest.out8(PIT_CONTROL, 0x80);
+            long after = Guest.tsc();
+            int count = Guest.in8(PIT_CHANNEL2) | Guest.in8(PIT_CHANNEL2) << 8;
+            if (after - before < sampleDoubt) {
+                sampleDoubt = after - before;
+                sampleTime = before + (after - before) / 2;
+                sampleCount = count;
+            }
         }
-        long ticks = Guest.tsc() - begin;
-        if (reads < 3 || reads > MAX_READS) {
-            Exit.fail(Exit.NO_DEVICE, "no clock to measure the TSC with: give tsc_khz= on the command line");
-        }
-        return ticks * (PIT_HZ / 1000) / PIT_TICKS;
+    }
+
+    private static void noClock() {
+        Exit.fail(Exit.NO_DEVICE, "no clock to measure the TSC with: give tsc_khz= on the command line");
     }
 
     /** Nanoseconds since the clock was first used. */
