@@ -4,7 +4,7 @@ import java.util.List;
 import org.benchtop.spi.guest.GuestProgramType;
 import org.jspecify.annotations.Nullable;
 
-/** A guest program that comes with Benchtop; compiled when it is first asked for, and then kept. Thread-safe. */
+/** A guest program that comes with Benchtop. Thread-safe. */
 public final class GuestProgram implements GuestProgramType {
     private final String name;
     private final String summary;
@@ -36,10 +36,10 @@ public final class GuestProgram implements GuestProgramType {
 
     @Override
     public byte[] elf() {
-        return image().elf().clone();
+        return PrebuiltPrograms.load(name).orElseGet(() -> image().elf().clone());
     }
 
-    /** The program with its symbols and line table. */
+    /** The program with its symbols and line table; compiled when it is first asked for, and then kept. */
     public synchronized GuestImage image() {
         GuestImage known = image;
         if (known == null) {

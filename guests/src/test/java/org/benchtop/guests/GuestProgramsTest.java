@@ -1,5 +1,6 @@
 package org.benchtop.guests;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -53,6 +54,14 @@ final class GuestProgramsTest {
         Run run = Qemu.boot(program.elf(), cmdline.toString(), Qemu.disk(image(4 * MIB), ""));
 
         assertEquals(0, run.exitCode(), run.console());
+    }
+
+    @ParameterizedTest
+    @MethodSource("programs")
+    void prebuiltFileIsWhatTheCompilerMakes(GuestProgram program) {
+        byte[] prebuilt = PrebuiltPrograms.load(program.name()).orElseThrow();
+
+        assertArrayEquals(program.image().elf(), prebuilt);
     }
 
     @ParameterizedTest

@@ -2,6 +2,10 @@ package org.benchtop.shell;
 
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.Spi;
 import org.benchtop.spi.SpiVersion;
@@ -30,27 +34,30 @@ import picocli.CommandLine.ScopeType;
             " 3:the host lacks something",
             " 4:the guest failed",
             "130:interrupted",
-        },
-        subcommands = {
-            RunCommand.class,
-            BenchCommand.class,
-            ValidateCommand.class,
-            SchemaCommand.class,
-            PluginsCommand.class,
-            GuestCommand.class,
         })
 public final class Main {
-    @Option(
-            names = "--debug",
-            scope = ScopeType.INHERIT,
-            description = "Show stack traces and debug messages.")
+    @Option(names = "--debug", scope = ScopeType.INHERIT, description = "Show stack traces and debug messages.")
     void debug(boolean on) {
         if (on) {
             ConsoleLog.level(System.Logger.Level.DEBUG);
         }
     }
 
+    /** By name, in the order of the help text. Reading a command's annotations takes time, so only what is needed is. */
+    private static final Map<String, Class<?>> COMMANDS = commands();
+
     private Main() {}
+
+    private static Map<String, Class<?>> commands() {
+        Map<String, Class<?>> commands = new LinkedHashMap<>();
+        commands.put("run", RunCommand.class);
+        commands.put("bench", BenchCommand.class);
+        commands.put("validate", ValidateCommand.class);
+        commands.put("schema", SchemaCommand.class);
+        commands.put("plugins", PluginsCommand.class);
+        commands.put("guest", GuestCommand.class);
+        return commands;
+    }
 
     /** Prints what is running. */
     static final class Version implements IVersionProvider {
@@ -78,6 +85,12 @@ public final class Main {
     /** Runs a command line. */
     static int run(PrintWriter out, PrintWriter err, Terminal terminal, String... args) {
         CommandLine command = new CommandLine(new Main(), new Commands(terminal));
+        Set<String> wanted = args.length > 0 && COMMANDS.containsKey(args[0]) ? Set.of(args[0]) : COMMANDS.keySet();
+        COMMANDS.forEach((name, type) -> {
+            if (wanted.contains(name)) {
+                command.addSubcommand(name, type);
+            }
+        });
         command.setOut(out);
         command.setErr(err);
         command.setUsageHelpWidth(Math.min(120, terminal.columns()));
@@ -86,15 +99,15 @@ public final class Main {
                         ? CommandLine.Help.Ansi.ON
                         : CommandLine.Help.Ansi.OFF));
         command.setCaseInsensitiveEnumValuesAllowed(true);
-        command.setParameterExceptionHandler((e, _) -> {
+        command.setParameterExceptionHandler((e, words) -> {
             CommandLine wrong = e.getCommandLine();
             String text = String.valueOf(e.getMessage()).lines().findFirst().orElse("");
             err.println(wrong.getColorScheme().errorText("benchtop:") + " " + text + " (try "
                     + wrong.getCommandSpec().qualifiedName() + " --help)");
             return ErrorKind.CONFIG.exitCode();
         });
-        boolean debug = java.util.List.of(args).contains("--debug");
-        command.setExecutionExceptionHandler((e, failed, _) -> ErrorReport.print(e, failed, debug));
+        boolean debug = List.of(args).contains("--debug");
+        command.setExecutionExceptionHandler((e, failed, words) -> ErrorReport.print(e, failed, debug));
         try {
             return command.execute(args);
         } catch (StackOverflowError | OutOfMemoryError e) {

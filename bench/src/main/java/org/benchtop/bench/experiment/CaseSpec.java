@@ -3,6 +3,7 @@ package org.benchtop.bench.experiment;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.benchtop.bench.measure.Job;
@@ -27,6 +28,9 @@ public record CaseSpec(
         Job job,
         int guests,
         Images images) {
+    /** Names of the variables that every run fills in, once for every guest. */
+    public static final List<String> VARIABLES = List.of("guest", "scratch");
+
     public CaseSpec {
         labels = Collections.unmodifiableMap(new LinkedHashMap<>(labels));
     }

@@ -51,6 +51,7 @@ public final class MachineCaseRunner implements CaseRunner {
     private static final long BOOT_NANOS = 60_000_000_000L;
     private static final long DRAIN_NANOS = 60_000_000_000L;
     private static final long ENDLESS_NANOS = 3_600_000_000_000L;
+    private static final long MOST_MARGIN_NANOS = 200_000_000L;
     private static final double LEAST_OVERLAP = 0.9;
     private static final int CONSOLE_TAIL = 400;
 
@@ -66,12 +67,13 @@ public final class MachineCaseRunner implements CaseRunner {
     public void check(CaseSpec spec, Path scratch) {
         if (!spec.job().guest().equals(Job.DISKBENCH)) {
             plugins.guestProgram(spec.job().guest());
-            throw BenchtopException.config("job.guest: " + spec.job().guest() + " leaves no figures; use "
-                    + Job.DISKBENCH);
+            throw BenchtopException.config(
+                    "job.guest: " + spec.job().guest() + " leaves no figures; use " + Job.DISKBENCH);
         }
         Set<Path> written = new HashSet<>();
         for (int guest = 0; guest < spec.guests(); guest++) {
-            MachineSpec machine = CaseMachines.spec(spec, guest, scratch, commandLine(spec.job()).words());
+            MachineSpec machine = CaseMachines.spec(
+                    spec, guest, scratch, commandLine(spec.job()).words());
             SpecCheck.check(machine, plugins);
             for (DiskImages.Image image : DiskImages.of(machine)) {
                 if (!written.add(image.file())) {
@@ -160,7 +162,8 @@ public final class MachineCaseRunner implements CaseRunner {
             CpuTimes cpuBefore = CpuTimes.now(names);
             List<StatsSnapshot> before = machines.stream().map(Machine::stats).toList();
             if (job.runtimeNanos() > 0) {
-                sleepUntil(firstBegan + job.warmupNanos() + job.runtimeNanos());
+                // The guests print their results when they are done: counting ends a little before that.
+                sleepUntil(firstBegan + job.warmupNanos() + job.runtimeNanos() - margin(job.runtimeNanos()));
             } else {
                 awaitState(0, DiskBenchLayout.STATE_COMPLETE, System.nanoTime() + ENDLESS_NANOS, POLL_MILLIS);
             }
@@ -174,8 +177,11 @@ public final class MachineCaseRunner implements CaseRunner {
             }
             String accelerator = machines.getFirst().accelerator();
             int detail = accelerator.indexOf(" (");
-            return new Measurement(
-                    guests, cpu, detail < 0 ? accelerator : accelerator.substring(0, detail), facts);
+            return new Measurement(guests, cpu, detail < 0 ? accelerator : accelerator.substring(0, detail), facts);
+        }
+
+        private static long margin(long runtimeNanos) {
+            return Math.min(MOST_MARGIN_NANOS, runtimeNanos / 10);
         }
 
         private static MemorySegment resultsOf(Machine machine) {
@@ -219,9 +225,7 @@ public final class MachineCaseRunner implements CaseRunner {
                                 "image in page cache", share < 0.01 ? "under 1 %" : share > 0.99 ? "all" : "partly"));
             }
             if (job.runtimeNanos() > 0 && skewNanos > job.runtimeNanos() * (1 - LEAST_OVERLAP)) {
-                facts.put(
-                        "overlap",
-                        String.format(Locale.ROOT, "guests started up to %.1f s apart", skewNanos / 1e9));
+                facts.put("overlap", String.format(Locale.ROOT, "guests started up to %.1f s apart", skewNanos / 1e9));
             }
             return facts;
         }

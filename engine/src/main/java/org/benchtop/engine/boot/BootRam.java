@@ -130,8 +130,8 @@ final class BootRam {
                 ranges.add(new Range(
                         BootLayout.LOW_RAM_END, BootLayout.HIGH_RAM_START - BootLayout.LOW_RAM_END, RESERVED));
                 if (region.sizeBytes() > BootLayout.HIGH_RAM_START) {
-                    ranges.add(new Range(
-                            BootLayout.HIGH_RAM_START, region.sizeBytes() - BootLayout.HIGH_RAM_START, RAM));
+                    ranges.add(
+                            new Range(BootLayout.HIGH_RAM_START, region.sizeBytes() - BootLayout.HIGH_RAM_START, RAM));
                 }
             } else {
                 ranges.add(new Range(region.gpa(), region.sizeBytes(), RAM));
@@ -163,8 +163,7 @@ final class BootRam {
             tables.putLong(PAGE + i * Long.BYTES, pdpt + (long) (i + 1) * PAGE | PRESENT_WRITABLE);
         }
         for (int i = 0; i < IDENTITY_DIRECTORIES * ENTRIES; i++) {
-            tables.putLong(
-                    2 * PAGE + i * Long.BYTES, (long) i << LARGE_PAGE_SHIFT | LARGE_PAGE | PRESENT_WRITABLE);
+            tables.putLong(2 * PAGE + i * Long.BYTES, (long) i << LARGE_PAGE_SHIFT | LARGE_PAGE | PRESENT_WRITABLE);
         }
         write(BootLayout.PAGE_TABLES, tables.array());
         return BootLayout.PAGE_TABLES;

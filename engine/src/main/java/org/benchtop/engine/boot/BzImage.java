@@ -100,8 +100,8 @@ record BzImage(
         if (ram.lowEnd() < end) {
             throw ImageErrors.error(
                     name,
-                    "needs " + Units.formatSize(end + (1 << 20) - 1 & -(1 << 20)) + " of RAM to unpack, the machine has "
-                            + Units.formatSize(memory.sizeBytes()));
+                    "needs " + Units.formatSize(end + (1 << 20) - 1 & -(1 << 20))
+                            + " of RAM to unpack, the machine has " + Units.formatSize(memory.sizeBytes()));
         }
         ram.write(LOAD_GPA, code);
         ByteBuffer page = BootRam.buffer(ZeroPage.SIZE_BYTES);

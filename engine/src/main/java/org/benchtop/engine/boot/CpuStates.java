@@ -75,7 +75,24 @@ final class CpuStates {
     /** General registers of a loader that passes one pointer. */
     static Registers registers(long entry, long rax, long rbx, long rsi) {
         return new Registers(
-                rax, rbx, 0, 0, rsi, 0, BootLayout.STACK_TOP, 0, 0, 0, 0, 0, 0, 0, 0, 0, entry, Registers.ZERO.rflags());
+                rax,
+                rbx,
+                0,
+                0,
+                rsi,
+                0,
+                BootLayout.STACK_TOP,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                entry,
+                Registers.ZERO.rflags());
     }
 
     /** 32-bit protected mode without paging, flat segments. */

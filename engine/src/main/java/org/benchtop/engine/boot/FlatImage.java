@@ -40,19 +40,20 @@ record FlatImage(String name, ImageSegment segment, long entry, BootSpec.Mode mo
             throw ImageErrors.error(
                     name,
                     "the entry " + ImageErrors.hex(entry) + " cannot be reached in "
-                            + (spec.mode() == BootSpec.Mode.REAL ? "real mode (below 1 MiB)" : "this mode (below 4 GiB)"));
+                            + (spec.mode() == BootSpec.Mode.REAL
+                                    ? "real mode (below 1 MiB)"
+                                    : "this mode (below 4 GiB)"));
         }
         return new FlatImage(name, segment, entry, spec.mode());
     }
 
     @Override
     public String description() {
-        String how =
-                switch (mode) {
-                    case REAL -> "real mode";
-                    case PROTECTED -> "32-bit mode";
-                    case LONG -> "64-bit mode";
-                };
+        String how = switch (mode) {
+            case REAL -> "real mode";
+            case PROTECTED -> "32-bit mode";
+            case LONG -> "64-bit mode";
+        };
         return name + ", " + how + " entry " + ImageErrors.hex(entry);
     }
 

@@ -31,7 +31,8 @@ final class ImageFiles {
             }
             if (sizeBytes > MAX_BYTES) {
                 throw ImageErrors.error(
-                        name, Units.formatSize(sizeBytes) + " is too large (at most " + Units.formatSize(MAX_BYTES) + ")");
+                        name,
+                        Units.formatSize(sizeBytes) + " is too large (at most " + Units.formatSize(MAX_BYTES) + ")");
             }
             return Files.readAllBytes(file);
         } catch (NoSuchFileException e) {

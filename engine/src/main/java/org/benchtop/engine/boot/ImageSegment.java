@@ -48,7 +48,9 @@ record ImageSegment(long gpa, byte[] data, long memoryBytes) {
             }
             if (i > 0 && sorted.get(i - 1).endGpa() > segment.gpa) {
                 throw ImageErrors.error(
-                        name, "segment " + segment.range() + " overlaps segment " + sorted.get(i - 1).range());
+                        name,
+                        "segment " + segment.range() + " overlaps segment "
+                                + sorted.get(i - 1).range());
             }
         }
         return List.copyOf(sorted);

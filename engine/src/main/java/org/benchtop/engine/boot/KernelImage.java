@@ -27,8 +27,7 @@ record KernelImage(
     /** Linux' COMMAND_LINE_SIZE on x86 without the NUL; ELF files do not tell theirs. */
     static final int CMDLINE_MAX_BYTES = 2047;
 
-    static KernelImage parse(
-            ImageBytes image, String cmdline, Optional<Initrd> initrd, BootSpec.Protocol protocol) {
+    static KernelImage parse(ImageBytes image, String cmdline, Optional<Initrd> initrd, BootSpec.Protocol protocol) {
         byte[] words = BootRam.cmdline(image.name(), cmdline, CMDLINE_MAX_BYTES);
         OptionalInt multiboot = Multiboot.find(image);
         boolean elf = ElfFile.isElf(image);
@@ -36,31 +35,27 @@ record KernelImage(
             return parseMultiboot(image, multiboot, words, initrd, protocol);
         }
         ElfFile file = ElfFile.parse(image);
-        BootSpec.Protocol chosen =
-                switch (protocol) {
-                    case AUTO ->
-                        file.pvhEntry().isPresent()
-                                ? BootSpec.Protocol.PVH
-                                : multiboot.isPresent() ? BootSpec.Protocol.MULTIBOOT : BootSpec.Protocol.LINUX64;
-                    case PVH, LINUX64, MULTIBOOT -> protocol;
-                };
-        long entry =
-                switch (chosen) {
-                    case PVH -> file.pvhEntry()
-                            .orElseThrow(() -> image.error("has no PVH note (protocol: linux64 may work)"));
-                    case LINUX64 -> {
-                        if (!file.wide()) {
-                            throw image.error("a 32-bit ELF without PVH note or Multiboot header cannot be entered");
-                        }
-                        yield file.entry();
-                    }
-                    case MULTIBOOT -> {
-                        Multiboot.checkRequirements(
-                                image, multiboot.orElseThrow(() -> image.error("has no Multiboot header")));
-                        yield file.entry();
-                    }
-                    case AUTO -> throw new IllegalStateException("no protocol chosen");
-                };
+        BootSpec.Protocol chosen = switch (protocol) {
+            case AUTO ->
+                file.pvhEntry().isPresent()
+                        ? BootSpec.Protocol.PVH
+                        : multiboot.isPresent() ? BootSpec.Protocol.MULTIBOOT : BootSpec.Protocol.LINUX64;
+            case PVH, LINUX64, MULTIBOOT -> protocol;
+        };
+        long entry = switch (chosen) {
+            case PVH -> file.pvhEntry().orElseThrow(() -> image.error("has no PVH note (protocol: linux64 may work)"));
+            case LINUX64 -> {
+                if (!file.wide()) {
+                    throw image.error("a 32-bit ELF without PVH note or Multiboot header cannot be entered");
+                }
+                yield file.entry();
+            }
+            case MULTIBOOT -> {
+                Multiboot.checkRequirements(image, multiboot.orElseThrow(() -> image.error("has no Multiboot header")));
+                yield file.entry();
+            }
+            case AUTO -> throw new IllegalStateException("no protocol chosen");
+        };
         return checked(new KernelImage(image.name(), chosen, entry, file.segments(), words, initrd));
     }
 
@@ -80,8 +75,8 @@ record KernelImage(
             Optional<Initrd> initrd,
             BootSpec.Protocol protocol) {
         if (!hasAddresses(image, multiboot)) {
-            throw image.error(
-                    "not a kernel: no ELF file, no bzImage and no Multiboot image (starts with " + firstBytes(image) + ")");
+            throw image.error("not a kernel: no ELF file, no bzImage and no Multiboot image (starts with "
+                    + firstBytes(image) + ")");
         }
         if (protocol != BootSpec.Protocol.AUTO && protocol != BootSpec.Protocol.MULTIBOOT) {
             throw image.error("a Multiboot image cannot be entered otherwise (protocol: auto)");
@@ -91,12 +86,7 @@ record KernelImage(
         List<ImageSegment> segments =
                 ImageSegment.checked(image.name(), List.of(Multiboot.segment(image, header)), BootLayout.END);
         return checked(new KernelImage(
-                image.name(),
-                BootSpec.Protocol.MULTIBOOT,
-                Multiboot.entry(image, header),
-                segments,
-                cmdline,
-                initrd));
+                image.name(), BootSpec.Protocol.MULTIBOOT, Multiboot.entry(image, header), segments, cmdline, initrd));
     }
 
     private static String firstBytes(ImageBytes image) {
@@ -117,13 +107,12 @@ record KernelImage(
 
     @Override
     public String description() {
-        String how =
-                switch (protocol) {
-                    case PVH -> "PVH entry";
-                    case LINUX64 -> "64-bit Linux entry";
-                    case MULTIBOOT -> "Multiboot entry";
-                    case AUTO -> "entry";
-                };
+        String how = switch (protocol) {
+            case PVH -> "PVH entry";
+            case LINUX64 -> "64-bit Linux entry";
+            case MULTIBOOT -> "Multiboot entry";
+            case AUTO -> "entry";
+        };
         return name + ", " + how + " " + ImageErrors.hex(entry);
     }
 

@@ -33,7 +33,10 @@ final class StartInfo {
         List<BootRam.Range> ranges = ram.ranges();
         ByteBuffer memmap = BootRam.buffer(ranges.size() * MEMMAP_ENTRY_BYTES);
         for (BootRam.Range range : ranges) {
-            memmap.putLong(range.gpa()).putLong(range.sizeBytes()).putInt(range.type()).putInt(0);
+            memmap.putLong(range.gpa())
+                    .putLong(range.sizeBytes())
+                    .putInt(range.type())
+                    .putInt(0);
         }
         ram.write(BootLayout.MEMORY_TABLE, memmap.array());
         info.putLong(24, BootLayout.CMDLINE);
@@ -42,7 +45,6 @@ final class StartInfo {
         info.putInt(48, ranges.size());
         ram.write(BootLayout.INFO, info.array());
         DescriptorTable gdt = ram.writeGdt(false);
-        return new BootState(
-                CpuStates.registers(entry, 0, BootLayout.INFO, 0), CpuStates.protectedMode(gdt));
+        return new BootState(CpuStates.registers(entry, 0, BootLayout.INFO, 0), CpuStates.protectedMode(gdt));
     }
 }

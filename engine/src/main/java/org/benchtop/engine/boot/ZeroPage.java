@@ -82,7 +82,6 @@ final class ZeroPage {
         ram.write(BootLayout.ZERO_PAGE, page.array());
         DescriptorTable gdt = ram.writeGdt(true);
         return new BootState(
-                CpuStates.registers(entry, 0, 0, BootLayout.ZERO_PAGE),
-                CpuStates.longMode(gdt, ram.writePageTables()));
+                CpuStates.registers(entry, 0, 0, BootLayout.ZERO_PAGE), CpuStates.longMode(gdt, ram.writePageTables()));
     }
 }

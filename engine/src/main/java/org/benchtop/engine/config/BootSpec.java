@@ -32,7 +32,9 @@ public sealed interface BootSpec {
      * @param protocol how to enter it
      */
     record Kernel(
-            @Option(doc = "vmlinux (ELF), bzImage or Multiboot image") Path kernel,
+            @Option(doc = "vmlinux (ELF), bzImage or Multiboot image")
+            Path kernel,
+
             @Option(doc = "initial RAM disk") Optional<Path> initrd,
             @Option(doc = "kernel command line", value = "") String cmdline,
 
@@ -45,8 +47,9 @@ public sealed interface BootSpec {
      *
      * @param firmware the ROM image
      */
-    record Firmware(@Option(doc = "ROM image, such as SeaBIOS bios-256k.bin") Path firmware)
-            implements BootSpec {}
+    record Firmware(
+            @Option(doc = "ROM image, such as SeaBIOS bios-256k.bin")
+            Path firmware) implements BootSpec {}
 
     /**
      * Raw code.
@@ -65,7 +68,8 @@ public sealed interface BootSpec {
             @Option(doc = "address of the first instruction (default: where the image starts)", min = 0)
             Optional<Long> entry,
 
-            @Option(doc = "CPU mode at entry", value = "long") Mode mode)
+            @Option(doc = "CPU mode at entry", value = "long")
+            Mode mode)
             implements BootSpec {}
 
     /** How a kernel is entered. */

@@ -15,8 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param options everything but {@code type} and {@code id}
  * @param typePosition where the type was written
  */
-public record EntrySpec(
-        String type, Optional<String> id, ConfigValue.Mapping options, SourcePosition typePosition) {
+public record EntrySpec(String type, Optional<String> id, ConfigValue.Mapping options, SourcePosition typePosition) {
 
     /** An entry made in Java; a member {@code id} of the options is its id. */
     public static EntrySpec of(String type, Map<String, ?> options) {

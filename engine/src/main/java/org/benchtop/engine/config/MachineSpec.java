@@ -33,6 +33,7 @@ import org.benchtop.spi.cpu.CpuModel;
  * @param onReboot what a guest's reset does
  * @param onPanic what a guest's crash does
  * @param baseDir the folder that relative paths start from
+ * @param sources where plain values were written
  */
 public record MachineSpec(
         String name,
@@ -50,7 +51,8 @@ public record MachineSpec(
         List<Path> plugins,
         OnReboot onReboot,
         OnPanic onPanic,
-        Path baseDir) {
+        Path baseDir,
+        SourceMap sources) {
     /** The greatest number of vCPUs: the 8-bit APIC IDs without the broadcast one. */
     public static final int MAX_CPUS = 255;
 

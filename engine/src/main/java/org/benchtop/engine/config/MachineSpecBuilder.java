@@ -27,6 +27,7 @@ public final class MachineSpecBuilder {
     private final List<Path> plugins = new ArrayList<>();
     private MachineSpec.OnReboot onReboot = MachineSpec.OnReboot.RESTART;
     private MachineSpec.OnPanic onPanic = MachineSpec.OnPanic.STOP;
+    private SourceMap sources = SourceMap.EMPTY;
     private Path baseDir = Path.of("").toAbsolutePath();
 
     MachineSpecBuilder(String name) {
@@ -50,6 +51,7 @@ public final class MachineSpecBuilder {
         this.onReboot = spec.onReboot();
         this.onPanic = spec.onPanic();
         this.baseDir = spec.baseDir();
+        this.sources = spec.sources();
     }
 
     /** The board; {@code pc} by default. */
@@ -91,8 +93,7 @@ public final class MachineSpecBuilder {
     public MachineSpecBuilder memory(String size) {
         OptionalLong sizeBytes = Units.parseSize(size);
         if (sizeBytes.isEmpty()) {
-            throw BenchtopException.config(
-                    "memory: expected a size such as 512M, 4GiB or 10GB, got \"" + size + "\"");
+            throw BenchtopException.config("memory: expected a size such as 512M, 4GiB or 10GB, got \"" + size + "\"");
         }
         return memory(MemorySpec.of(sizeBytes.getAsLong()));
     }
@@ -180,7 +181,9 @@ public final class MachineSpecBuilder {
 
     /** Plugs a device with an id in. */
     public MachineSpecBuilder device(String id, String type, Record options) {
-        devices.add(EntrySpec.of(type, options).at("devices[" + devices.size() + "]").withId(id));
+        devices.add(EntrySpec.of(type, options)
+                .at("devices[" + devices.size() + "]")
+                .withId(id));
         return this;
     }
 
@@ -216,7 +219,7 @@ public final class MachineSpecBuilder {
     public MachineSpec build() {
         MachineSpec spec = new MachineSpec(
                 name, machine, accel, cpus, cpu, memory, boot, iothreads, drives, chardevs, netdevs, devices, plugins,
-                onReboot, onPanic, baseDir);
+                onReboot, onPanic, baseDir, sources);
         Problems problems = new Problems();
         SpecReader.checkNames(spec, problems);
         problems.throwFirst();

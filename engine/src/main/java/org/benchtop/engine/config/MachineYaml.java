@@ -84,8 +84,10 @@ public final class MachineYaml {
             Function<String, Optional<String>> variables) {
         ConfigValue root = YamlReader.read(text, source, "", 1, variables);
         if (!(root instanceof ConfigValue.Mapping mapping)) {
-            throw new ConfigProblem(root.position(), "", "expected a map with "
-                            + Suggestions.list(SpecReader.KEYS) + ", got " + root.shape())
+            throw new ConfigProblem(
+                            root.position(),
+                            "",
+                            "expected a map with " + Suggestions.list(SpecReader.KEYS) + ", got " + root.shape())
                     .exception();
         }
         return of(mapping, baseDir, defaultName);

@@ -49,7 +49,8 @@ final class Substitution {
         int separator = expression.indexOf(":-");
         String name = separator < 0 ? expression : expression.substring(0, separator);
         if (name.isEmpty() || !name.chars().allMatch(c -> Character.isLetterOrDigit(c) || c == '_')) {
-            throw new IllegalArgumentException("\"${" + expression + "}\" is not a variable (write $$ for a dollar sign)");
+            throw new IllegalArgumentException(
+                    "\"${" + expression + "}\" is not a variable (write $$ for a dollar sign)");
         }
         Optional<String> value = variables.apply(name);
         if (separator >= 0) {

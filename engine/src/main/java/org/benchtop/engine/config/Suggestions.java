@@ -19,11 +19,16 @@ public final class Suggestions {
         int bestDistance = Math.max(1, wrong.length() / 3) + 1;
         Optional<String> best = Optional.empty();
         for (String candidate : new TreeSet<>(known)) {
-            if (Math.abs(candidate.length() - wrong.length()) >= bestDistance) {
+            if (Math.abs(candidate.length() - wrong.length()) > bestDistance) {
                 continue;
             }
             int distance = distance(wrong, candidate);
-            if (distance < bestDistance) {
+            // Of equally near names, one of the same length was more likely meant.
+            boolean tie = distance == bestDistance
+                    && best.isPresent()
+                    && candidate.length() == wrong.length()
+                    && best.get().length() != wrong.length();
+            if (distance < bestDistance || tie) {
                 bestDistance = distance;
                 best = Optional.of(candidate);
             }
@@ -66,10 +71,7 @@ public final class Suggestions {
             for (int j = 1; j <= b.length(); j++) {
                 int cost = a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1;
                 current[j] = Math.min(previous[j - 1] + cost, Math.min(previous[j], current[j - 1]) + 1);
-                if (i > 1
-                        && j > 1
-                        && a.charAt(i - 1) == b.charAt(j - 2)
-                        && a.charAt(i - 2) == b.charAt(j - 1)) {
+                if (i > 1 && j > 1 && a.charAt(i - 1) == b.charAt(j - 2) && a.charAt(i - 2) == b.charAt(j - 1)) {
                     current[j] = Math.min(current[j], beforePrevious[j - 2] + 1);
                 }
             }

@@ -53,9 +53,7 @@ public final class Units {
             if (power == 0 || !rest.isEmpty() && !rest.equals("b") && !rest.equals("ib")) {
                 return OptionalLong.empty();
             }
-            factor = rest.equals("b")
-                    ? BigInteger.valueOf(1000).pow(power)
-                    : BigInteger.ONE.shiftLeft(10 * power);
+            factor = rest.equals("b") ? BigInteger.valueOf(1000).pow(power) : BigInteger.ONE.shiftLeft(10 * power);
         }
         return exact(matcher.group(1), factor);
     }
@@ -66,17 +64,16 @@ public final class Units {
         if (!matcher.matches()) {
             return OptionalLong.empty();
         }
-        long factor =
-                switch (matcher.group(2)) {
-                    case "ns" -> 1L;
-                    case "us", "µs" -> 1_000L;
-                    case "ms" -> 1_000_000L;
-                    case "s" -> 1_000_000_000L;
-                    case "m", "min" -> 60_000_000_000L;
-                    case "h" -> 3_600_000_000_000L;
-                    case "d" -> 86_400_000_000_000L;
-                    default -> 0L;
-                };
+        long factor = switch (matcher.group(2)) {
+            case "ns" -> 1L;
+            case "us", "µs" -> 1_000L;
+            case "ms" -> 1_000_000L;
+            case "s" -> 1_000_000_000L;
+            case "m", "min" -> 60_000_000_000L;
+            case "h" -> 3_600_000_000_000L;
+            case "d" -> 86_400_000_000_000L;
+            default -> 0L;
+        };
         if (factor == 0) {
             return matcher.group(1).equals("0") && matcher.group(2).isEmpty()
                     ? OptionalLong.of(0)

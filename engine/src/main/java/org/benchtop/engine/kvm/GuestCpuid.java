@@ -42,8 +42,8 @@ final class GuestCpuid {
      */
     static CpuidTable forModel(CpuModel model, CpuidTable supported, boolean tscDeadline) {
         if (!MODELS.contains(model.name())) {
-            throw BenchtopException.config("unknown cpu model \"" + model.name() + "\" for accel kvm; allowed: "
-                    + String.join(", ", MODELS));
+            throw BenchtopException.config(
+                    "unknown cpu model \"" + model.name() + "\" for accel kvm; allowed: " + String.join(", ", MODELS));
         }
         CpuidTable table = supported;
         CpuidLeaf features = table.find(FEATURES, 0)
@@ -83,16 +83,17 @@ final class GuestCpuid {
                             : leaf.ecx() & ~AMD_FEATURES_ECX_CMP_LEGACY;
                     table = table.with(leaf.withEcx(ecx));
                 }
-                case AMD_SIZES ->
-                    table = table.with(leaf.withEcx(Math.min(255, cpus - 1) | (coreBits << 12)));
+                case AMD_SIZES -> table = table.with(leaf.withEcx(Math.min(255, cpus - 1) | (coreBits << 12)));
                 case AMD_CACHES -> {
                     boolean shared = (leaf.eax() >>> 5 & 7) >= 3;
                     int sharers = shared ? cpus - 1 : 0;
                     table = table.with(leaf.withEax((leaf.eax() & ~(0xfff << 14)) | (sharers & 0xfff) << 14));
                 }
                 case AMD_TOPOLOGY ->
-                    table = table.with(
-                            leaf.withEax(apicId).withEbx(apicId & 0xff).withEcx(0).withEdx(0));
+                    table = table.with(leaf.withEax(apicId)
+                            .withEbx(apicId & 0xff)
+                            .withEcx(0)
+                            .withEdx(0));
                 default -> {
                     // says nothing about topology
                 }
@@ -121,8 +122,7 @@ final class GuestCpuid {
 
     private static CpuidTable withLevels(CpuidTable model, int function, int apicId, int cpus, int coreBits) {
         return model.without(function)
-                .with(new CpuidLeaf(
-                        function, 0, CpuidLeaf.SIGNIFICANT_INDEX, 0, 1, LEVEL_SMT << 8, apicId))
+                .with(new CpuidLeaf(function, 0, CpuidLeaf.SIGNIFICANT_INDEX, 0, 1, LEVEL_SMT << 8, apicId))
                 .with(new CpuidLeaf(
                         function, 1, CpuidLeaf.SIGNIFICANT_INDEX, coreBits, cpus, 1 | LEVEL_CORE << 8, apicId))
                 .with(new CpuidLeaf(function, 2, CpuidLeaf.SIGNIFICANT_INDEX, 0, 0, 2, apicId));

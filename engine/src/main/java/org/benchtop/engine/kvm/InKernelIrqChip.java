@@ -51,16 +51,15 @@ final class InKernelIrqChip implements IrqChip {
 
     @Override
     public Msi newMsi() {
-        KvmMessage message =
-                switch (delivery) {
-                    case SIGNAL -> new SignalMsi(vmFd, messages::remove);
-                    case IRQFD -> new IrqfdMsi(vmFd, routes, messages::remove);
-                    case NONE ->
-                        throw BenchtopException.of(
-                                ErrorKind.UNSUPPORTED,
-                                "this KVM sends no message-signalled interrupts:"
-                                        + " KVM_CAP_SIGNAL_MSI and KVM_CAP_IRQFD are missing");
-                };
+        KvmMessage message = switch (delivery) {
+            case SIGNAL -> new SignalMsi(vmFd, messages::remove);
+            case IRQFD -> new IrqfdMsi(vmFd, routes, messages::remove);
+            case NONE ->
+                throw BenchtopException.of(
+                        ErrorKind.UNSUPPORTED,
+                        "this KVM sends no message-signalled interrupts:"
+                                + " KVM_CAP_SIGNAL_MSI and KVM_CAP_IRQFD are missing");
+        };
         messages.add(message);
         return message;
     }

@@ -37,8 +37,8 @@ final class IoEvents {
 
     /** Adds an event; empty where this KVM cannot do it. */
     synchronized Optional<AutoCloseable> add(AddressSpace space, long address, IoEventMatch match, int eventFd) {
-        boolean possible = system.has(KvmCap.IOEVENTFD)
-                && (match.sizeBytes() != 0 || system.has(KvmCap.IOEVENTFD_ANY_LENGTH));
+        boolean possible =
+                system.has(KvmCap.IOEVENTFD) && (match.sizeBytes() != 0 || system.has(KvmCap.IOEVENTFD_ANY_LENGTH));
         if (!possible || closed) {
             return Optional.empty();
         }
@@ -50,7 +50,8 @@ final class IoEvents {
         if (result == -Errno.EEXIST) {
             throw BenchtopException.of(
                     ErrorKind.INTERNAL,
-                    "an ioevent for " + space + " 0x" + Long.toHexString(address) + " with " + match + " exists already");
+                    "an ioevent for " + space + " 0x" + Long.toHexString(address) + " with " + match
+                            + " exists already");
         }
         Errno.checked("KVM_IOEVENTFD for " + space + " 0x" + Long.toHexString(address), result);
         Registration registration = new Registration(space, address, match, own);

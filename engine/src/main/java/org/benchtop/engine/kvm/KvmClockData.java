@@ -9,12 +9,12 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_clock_data}: the guest clock. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmClockData {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_LONG.withName("clock"),
-            ValueLayout.JAVA_INT.withName("flags"),
-            ValueLayout.JAVA_INT.withName("pad0"),
-            ValueLayout.JAVA_LONG.withName("realtime"),
-            ValueLayout.JAVA_LONG.withName("host_tsc"),
-            MemoryLayout.sequenceLayout(4, ValueLayout.JAVA_INT).withName("padding"))
+                    ValueLayout.JAVA_LONG.withName("clock"),
+                    ValueLayout.JAVA_INT.withName("flags"),
+                    ValueLayout.JAVA_INT.withName("pad0"),
+                    ValueLayout.JAVA_LONG.withName("realtime"),
+                    ValueLayout.JAVA_LONG.withName("host_tsc"),
+                    MemoryLayout.sequenceLayout(4, ValueLayout.JAVA_INT).withName("padding"))
             .withName("kvm_clock_data");
     static final long SIZE = Layouts.checked(LAYOUT, 48);
 

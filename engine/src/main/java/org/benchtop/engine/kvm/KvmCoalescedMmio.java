@@ -9,10 +9,10 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_coalesced_mmio}: one queued write. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmCoalescedMmio {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_LONG.withName("phys_addr"),
-            ValueLayout.JAVA_INT.withName("len"),
-            ValueLayout.JAVA_INT.withName("pio"),
-            ValueLayout.JAVA_LONG.withName("data"))
+                    ValueLayout.JAVA_LONG.withName("phys_addr"),
+                    ValueLayout.JAVA_INT.withName("len"),
+                    ValueLayout.JAVA_INT.withName("pio"),
+                    ValueLayout.JAVA_LONG.withName("data"))
             .withName("kvm_coalesced_mmio");
     static final long SIZE = Layouts.checked(LAYOUT, 24);
 

@@ -9,9 +9,9 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_coalesced_mmio_zone}: a range whose writes KVM queues. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmCoalescedMmioZone {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_LONG.withName("addr"),
-            ValueLayout.JAVA_INT.withName("size"),
-            ValueLayout.JAVA_INT.withName("pio"))
+                    ValueLayout.JAVA_LONG.withName("addr"),
+                    ValueLayout.JAVA_INT.withName("size"),
+                    ValueLayout.JAVA_INT.withName("pio"))
             .withName("kvm_coalesced_mmio_zone");
     static final long SIZE = Layouts.checked(LAYOUT, 16);
 

@@ -9,8 +9,7 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_cpuid2}: the head of a CPUID table; {@link KvmCpuidEntry2} follow. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmCpuid2 {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_INT.withName("nent"),
-            ValueLayout.JAVA_INT.withName("padding"))
+                    ValueLayout.JAVA_INT.withName("nent"), ValueLayout.JAVA_INT.withName("padding"))
             .withName("kvm_cpuid2");
     static final long SIZE = Layouts.checked(LAYOUT, 8);
 

@@ -9,14 +9,14 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_cpuid_entry2}: one CPUID leaf. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmCpuidEntry2 {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_INT.withName("function"),
-            ValueLayout.JAVA_INT.withName("index"),
-            ValueLayout.JAVA_INT.withName("flags"),
-            ValueLayout.JAVA_INT.withName("eax"),
-            ValueLayout.JAVA_INT.withName("ebx"),
-            ValueLayout.JAVA_INT.withName("ecx"),
-            ValueLayout.JAVA_INT.withName("edx"),
-            MemoryLayout.sequenceLayout(3, ValueLayout.JAVA_INT).withName("padding"))
+                    ValueLayout.JAVA_INT.withName("function"),
+                    ValueLayout.JAVA_INT.withName("index"),
+                    ValueLayout.JAVA_INT.withName("flags"),
+                    ValueLayout.JAVA_INT.withName("eax"),
+                    ValueLayout.JAVA_INT.withName("ebx"),
+                    ValueLayout.JAVA_INT.withName("ecx"),
+                    ValueLayout.JAVA_INT.withName("edx"),
+                    MemoryLayout.sequenceLayout(3, ValueLayout.JAVA_INT).withName("padding"))
             .withName("kvm_cpuid_entry2");
     static final long SIZE = Layouts.checked(LAYOUT, 40);
 

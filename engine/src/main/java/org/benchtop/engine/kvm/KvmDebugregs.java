@@ -7,7 +7,7 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_debugregs}: the debug registers; saved and restored as a whole. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmDebugregs {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            MemoryLayout.sequenceLayout(128, ValueLayout.JAVA_BYTE).withName("content"))
+                    MemoryLayout.sequenceLayout(128, ValueLayout.JAVA_BYTE).withName("content"))
             .withName("kvm_debugregs");
     static final long SIZE = Layouts.checked(LAYOUT, 128);
 

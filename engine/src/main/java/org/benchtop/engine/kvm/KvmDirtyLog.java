@@ -9,9 +9,9 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_dirty_log}: where the dirty bitmap of a slot goes. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmDirtyLog {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_INT.withName("slot"),
-            ValueLayout.JAVA_INT.withName("padding"),
-            ValueLayout.JAVA_LONG.withName("dirty_bitmap"))
+                    ValueLayout.JAVA_INT.withName("slot"),
+                    ValueLayout.JAVA_INT.withName("padding"),
+                    ValueLayout.JAVA_LONG.withName("dirty_bitmap"))
             .withName("kvm_dirty_log");
     static final long SIZE = Layouts.checked(LAYOUT, 16);
 

@@ -9,9 +9,9 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_dtable}: GDTR or IDTR. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmDtable {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_LONG.withName("base"),
-            ValueLayout.JAVA_SHORT.withName("limit"),
-            MemoryLayout.sequenceLayout(3, ValueLayout.JAVA_SHORT).withName("padding"))
+                    ValueLayout.JAVA_LONG.withName("base"),
+                    ValueLayout.JAVA_SHORT.withName("limit"),
+                    MemoryLayout.sequenceLayout(3, ValueLayout.JAVA_SHORT).withName("padding"))
             .withName("kvm_dtable");
     static final long SIZE = Layouts.checked(LAYOUT, 16);
 

@@ -9,10 +9,10 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_enable_cap}: turns on an optional capability. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmEnableCap {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_INT.withName("cap"),
-            ValueLayout.JAVA_INT.withName("flags"),
-            MemoryLayout.sequenceLayout(4, ValueLayout.JAVA_LONG).withName("args"),
-            MemoryLayout.sequenceLayout(64, ValueLayout.JAVA_BYTE).withName("padding"))
+                    ValueLayout.JAVA_INT.withName("cap"),
+                    ValueLayout.JAVA_INT.withName("flags"),
+                    MemoryLayout.sequenceLayout(4, ValueLayout.JAVA_LONG).withName("args"),
+                    MemoryLayout.sequenceLayout(64, ValueLayout.JAVA_BYTE).withName("padding"))
             .withName("kvm_enable_cap");
     static final long SIZE = Layouts.checked(LAYOUT, 104);
 

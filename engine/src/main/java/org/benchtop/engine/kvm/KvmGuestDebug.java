@@ -9,9 +9,9 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_guest_debug}: single-stepping and hardware breakpoints. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmGuestDebug {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_INT.withName("control"),
-            ValueLayout.JAVA_INT.withName("padding"),
-            MemoryLayout.sequenceLayout(8, ValueLayout.JAVA_LONG).withName("debugreg"))
+                    ValueLayout.JAVA_INT.withName("control"),
+                    ValueLayout.JAVA_INT.withName("padding"),
+                    MemoryLayout.sequenceLayout(8, ValueLayout.JAVA_LONG).withName("debugreg"))
             .withName("kvm_guest_debug");
     static final long SIZE = Layouts.checked(LAYOUT, 72);
 

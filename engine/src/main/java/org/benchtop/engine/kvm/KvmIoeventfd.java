@@ -9,12 +9,12 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_ioeventfd}: an eventfd that guest writes ring. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmIoeventfd {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_LONG.withName("datamatch"),
-            ValueLayout.JAVA_LONG.withName("addr"),
-            ValueLayout.JAVA_INT.withName("len"),
-            ValueLayout.JAVA_INT.withName("fd"),
-            ValueLayout.JAVA_INT.withName("flags"),
-            MemoryLayout.sequenceLayout(36, ValueLayout.JAVA_BYTE).withName("padding"))
+                    ValueLayout.JAVA_LONG.withName("datamatch"),
+                    ValueLayout.JAVA_LONG.withName("addr"),
+                    ValueLayout.JAVA_INT.withName("len"),
+                    ValueLayout.JAVA_INT.withName("fd"),
+                    ValueLayout.JAVA_INT.withName("flags"),
+                    MemoryLayout.sequenceLayout(36, ValueLayout.JAVA_BYTE).withName("padding"))
             .withName("kvm_ioeventfd");
     static final long SIZE = Layouts.checked(LAYOUT, 64);
 

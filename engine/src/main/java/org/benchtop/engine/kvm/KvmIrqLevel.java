@@ -9,8 +9,7 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_irq_level}: the level of an interrupt line. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmIrqLevel {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_INT.withName("irq"),
-            ValueLayout.JAVA_INT.withName("level"))
+                    ValueLayout.JAVA_INT.withName("irq"), ValueLayout.JAVA_INT.withName("level"))
             .withName("kvm_irq_level");
     static final long SIZE = Layouts.checked(LAYOUT, 8);
 

@@ -9,8 +9,7 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_irq_routing}: the head of a routing table; {@link KvmIrqRoutingEntry} follow. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmIrqRouting {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_INT.withName("nr"),
-            ValueLayout.JAVA_INT.withName("flags"))
+                    ValueLayout.JAVA_INT.withName("nr"), ValueLayout.JAVA_INT.withName("flags"))
             .withName("kvm_irq_routing");
     static final long SIZE = Layouts.checked(LAYOUT, 8);
 

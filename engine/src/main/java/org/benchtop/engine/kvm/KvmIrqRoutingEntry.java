@@ -9,14 +9,14 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_irq_routing_entry}, with the union as its irqchip (chip, pin) and MSI (address, data) members. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmIrqRoutingEntry {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_INT.withName("gsi"),
-            ValueLayout.JAVA_INT.withName("type"),
-            ValueLayout.JAVA_INT.withName("flags"),
-            ValueLayout.JAVA_INT.withName("padding"),
-            ValueLayout.JAVA_INT.withName("u0"),
-            ValueLayout.JAVA_INT.withName("u1"),
-            ValueLayout.JAVA_INT.withName("u2"),
-            MemoryLayout.sequenceLayout(5, ValueLayout.JAVA_INT).withName("u"))
+                    ValueLayout.JAVA_INT.withName("gsi"),
+                    ValueLayout.JAVA_INT.withName("type"),
+                    ValueLayout.JAVA_INT.withName("flags"),
+                    ValueLayout.JAVA_INT.withName("padding"),
+                    ValueLayout.JAVA_INT.withName("u0"),
+                    ValueLayout.JAVA_INT.withName("u1"),
+                    ValueLayout.JAVA_INT.withName("u2"),
+                    MemoryLayout.sequenceLayout(5, ValueLayout.JAVA_INT).withName("u"))
             .withName("kvm_irq_routing_entry");
     static final long SIZE = Layouts.checked(LAYOUT, 48);
 

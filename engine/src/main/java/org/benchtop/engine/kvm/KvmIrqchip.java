@@ -9,9 +9,9 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_irqchip}: the state of one in-kernel interrupt controller. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmIrqchip {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_INT.withName("chip_id"),
-            ValueLayout.JAVA_INT.withName("padding"),
-            MemoryLayout.sequenceLayout(512, ValueLayout.JAVA_BYTE).withName("content"))
+                    ValueLayout.JAVA_INT.withName("chip_id"),
+                    ValueLayout.JAVA_INT.withName("padding"),
+                    MemoryLayout.sequenceLayout(512, ValueLayout.JAVA_BYTE).withName("content"))
             .withName("kvm_irqchip");
     static final long SIZE = Layouts.checked(LAYOUT, 520);
 

@@ -9,11 +9,11 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_irqfd}: an eventfd that raises an interrupt. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmIrqfd {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_INT.withName("fd"),
-            ValueLayout.JAVA_INT.withName("gsi"),
-            ValueLayout.JAVA_INT.withName("flags"),
-            ValueLayout.JAVA_INT.withName("resamplefd"),
-            MemoryLayout.sequenceLayout(16, ValueLayout.JAVA_BYTE).withName("padding"))
+                    ValueLayout.JAVA_INT.withName("fd"),
+                    ValueLayout.JAVA_INT.withName("gsi"),
+                    ValueLayout.JAVA_INT.withName("flags"),
+                    ValueLayout.JAVA_INT.withName("resamplefd"),
+                    MemoryLayout.sequenceLayout(16, ValueLayout.JAVA_BYTE).withName("padding"))
             .withName("kvm_irqfd");
     static final long SIZE = Layouts.checked(LAYOUT, 32);
 

@@ -8,9 +8,8 @@ import java.lang.foreign.ValueLayout;
 
 /** {@code struct kvm_mp_state}: whether a vCPU runs, waits or sleeps. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmMpState {
-    static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_INT.withName("mp_state"))
-            .withName("kvm_mp_state");
+    static final StructLayout LAYOUT =
+            MemoryLayout.structLayout(ValueLayout.JAVA_INT.withName("mp_state")).withName("kvm_mp_state");
     static final long SIZE = Layouts.checked(LAYOUT, 4);
 
     private static final long MP_STATE = LAYOUT.byteOffset(PathElement.groupElement("mp_state"));

@@ -9,12 +9,12 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_msi}: an interrupt message. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmMsi {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_INT.withName("address_lo"),
-            ValueLayout.JAVA_INT.withName("address_hi"),
-            ValueLayout.JAVA_INT.withName("data"),
-            ValueLayout.JAVA_INT.withName("flags"),
-            ValueLayout.JAVA_INT.withName("devid"),
-            MemoryLayout.sequenceLayout(12, ValueLayout.JAVA_BYTE).withName("padding"))
+                    ValueLayout.JAVA_INT.withName("address_lo"),
+                    ValueLayout.JAVA_INT.withName("address_hi"),
+                    ValueLayout.JAVA_INT.withName("data"),
+                    ValueLayout.JAVA_INT.withName("flags"),
+                    ValueLayout.JAVA_INT.withName("devid"),
+                    MemoryLayout.sequenceLayout(12, ValueLayout.JAVA_BYTE).withName("padding"))
             .withName("kvm_msi");
     static final long SIZE = Layouts.checked(LAYOUT, 32);
 

@@ -9,9 +9,9 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_msr_entry}: an MSR and its value. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmMsrEntry {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_INT.withName("index"),
-            ValueLayout.JAVA_INT.withName("reserved"),
-            ValueLayout.JAVA_LONG.withName("data"))
+                    ValueLayout.JAVA_INT.withName("index"),
+                    ValueLayout.JAVA_INT.withName("reserved"),
+                    ValueLayout.JAVA_LONG.withName("data"))
             .withName("kvm_msr_entry");
     static final long SIZE = Layouts.checked(LAYOUT, 16);
 

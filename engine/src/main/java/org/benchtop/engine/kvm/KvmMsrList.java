@@ -8,9 +8,8 @@ import java.lang.foreign.ValueLayout;
 
 /** {@code struct kvm_msr_list}: the head of a list of 32-bit MSR numbers. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmMsrList {
-    static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_INT.withName("nmsrs"))
-            .withName("kvm_msr_list");
+    static final StructLayout LAYOUT =
+            MemoryLayout.structLayout(ValueLayout.JAVA_INT.withName("nmsrs")).withName("kvm_msr_list");
     static final long SIZE = Layouts.checked(LAYOUT, 4);
 
     private static final long NMSRS = LAYOUT.byteOffset(PathElement.groupElement("nmsrs"));

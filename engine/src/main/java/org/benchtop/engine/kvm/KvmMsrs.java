@@ -9,8 +9,7 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_msrs}: the head of a list of MSRs; {@link KvmMsrEntry} follow. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmMsrs {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_INT.withName("nmsrs"),
-            ValueLayout.JAVA_INT.withName("padding"))
+                    ValueLayout.JAVA_INT.withName("nmsrs"), ValueLayout.JAVA_INT.withName("padding"))
             .withName("kvm_msrs");
     static final long SIZE = Layouts.checked(LAYOUT, 8);
 

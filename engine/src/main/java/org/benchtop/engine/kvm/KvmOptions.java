@@ -11,8 +11,9 @@ import org.benchtop.spi.Option;
  */
 public record KvmOptions(
         @Option(doc = "The KVM device.", value = "/dev/kvm") Path device,
+
         @Option(doc = "How message-signalled interrupts reach the guest; auto takes the faster one.", value = "auto")
-                MsiDelivery msi) {
+        MsiDelivery msi) {
     /** What applies when nothing is given. */
     public static final KvmOptions DEFAULTS = new KvmOptions(Path.of("/dev/kvm"), MsiDelivery.AUTO);
 

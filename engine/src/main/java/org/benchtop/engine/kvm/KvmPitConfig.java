@@ -9,8 +9,8 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_pit_config}: how the in-kernel 8254 is made. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmPitConfig {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_INT.withName("flags"),
-            MemoryLayout.sequenceLayout(15, ValueLayout.JAVA_INT).withName("padding"))
+                    ValueLayout.JAVA_INT.withName("flags"),
+                    MemoryLayout.sequenceLayout(15, ValueLayout.JAVA_INT).withName("padding"))
             .withName("kvm_pit_config");
     static final long SIZE = Layouts.checked(LAYOUT, 64);
 

@@ -9,24 +9,24 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_regs}: the general registers. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmRegs {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_LONG.withName("rax"),
-            ValueLayout.JAVA_LONG.withName("rbx"),
-            ValueLayout.JAVA_LONG.withName("rcx"),
-            ValueLayout.JAVA_LONG.withName("rdx"),
-            ValueLayout.JAVA_LONG.withName("rsi"),
-            ValueLayout.JAVA_LONG.withName("rdi"),
-            ValueLayout.JAVA_LONG.withName("rsp"),
-            ValueLayout.JAVA_LONG.withName("rbp"),
-            ValueLayout.JAVA_LONG.withName("r8"),
-            ValueLayout.JAVA_LONG.withName("r9"),
-            ValueLayout.JAVA_LONG.withName("r10"),
-            ValueLayout.JAVA_LONG.withName("r11"),
-            ValueLayout.JAVA_LONG.withName("r12"),
-            ValueLayout.JAVA_LONG.withName("r13"),
-            ValueLayout.JAVA_LONG.withName("r14"),
-            ValueLayout.JAVA_LONG.withName("r15"),
-            ValueLayout.JAVA_LONG.withName("rip"),
-            ValueLayout.JAVA_LONG.withName("rflags"))
+                    ValueLayout.JAVA_LONG.withName("rax"),
+                    ValueLayout.JAVA_LONG.withName("rbx"),
+                    ValueLayout.JAVA_LONG.withName("rcx"),
+                    ValueLayout.JAVA_LONG.withName("rdx"),
+                    ValueLayout.JAVA_LONG.withName("rsi"),
+                    ValueLayout.JAVA_LONG.withName("rdi"),
+                    ValueLayout.JAVA_LONG.withName("rsp"),
+                    ValueLayout.JAVA_LONG.withName("rbp"),
+                    ValueLayout.JAVA_LONG.withName("r8"),
+                    ValueLayout.JAVA_LONG.withName("r9"),
+                    ValueLayout.JAVA_LONG.withName("r10"),
+                    ValueLayout.JAVA_LONG.withName("r11"),
+                    ValueLayout.JAVA_LONG.withName("r12"),
+                    ValueLayout.JAVA_LONG.withName("r13"),
+                    ValueLayout.JAVA_LONG.withName("r14"),
+                    ValueLayout.JAVA_LONG.withName("r15"),
+                    ValueLayout.JAVA_LONG.withName("rip"),
+                    ValueLayout.JAVA_LONG.withName("rflags"))
             .withName("kvm_regs");
     static final long SIZE = Layouts.checked(LAYOUT, 144);
 

@@ -9,8 +9,8 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_reinject_control}: whether the 8254 makes up for missed ticks. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmReinjectControl {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_BYTE.withName("pit_reinject"),
-            MemoryLayout.sequenceLayout(31, ValueLayout.JAVA_BYTE).withName("reserved"))
+                    ValueLayout.JAVA_BYTE.withName("pit_reinject"),
+                    MemoryLayout.sequenceLayout(31, ValueLayout.JAVA_BYTE).withName("reserved"))
             .withName("kvm_reinject_control");
     static final long SIZE = Layouts.checked(LAYOUT, 32);
 

@@ -44,8 +44,8 @@ final class KvmRun {
     static final int SYSTEM_EVENT_SHUTDOWN = 1;
     static final int SYSTEM_EVENT_RESET = 2;
 
-    private static final StructLayout HW = MemoryLayout.structLayout(
-            ValueLayout.JAVA_LONG.withName("hardware_exit_reason"));
+    private static final StructLayout HW =
+            MemoryLayout.structLayout(ValueLayout.JAVA_LONG.withName("hardware_exit_reason"));
     private static final StructLayout FAIL_ENTRY = MemoryLayout.structLayout(
             ValueLayout.JAVA_LONG.withName("hardware_entry_failure_reason"),
             ValueLayout.JAVA_INT.withName("cpu"),
@@ -72,7 +72,8 @@ final class KvmRun {
     private static final StructLayout INTERNAL = MemoryLayout.structLayout(
             ValueLayout.JAVA_INT.withName("suberror"),
             ValueLayout.JAVA_INT.withName("ndata"),
-            MemoryLayout.sequenceLayout(INTERNAL_ERROR_MAX_DATA, ValueLayout.JAVA_LONG).withName("data"));
+            MemoryLayout.sequenceLayout(INTERNAL_ERROR_MAX_DATA, ValueLayout.JAVA_LONG)
+                    .withName("data"));
     private static final StructLayout EMULATION_FAILURE = MemoryLayout.structLayout(
             ValueLayout.JAVA_INT.withName("suberror"),
             ValueLayout.JAVA_INT.withName("ndata"),

@@ -9,19 +9,19 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_segment}: a segment register with its hidden part. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmSegment {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_LONG.withName("base"),
-            ValueLayout.JAVA_INT.withName("limit"),
-            ValueLayout.JAVA_SHORT.withName("selector"),
-            ValueLayout.JAVA_BYTE.withName("type"),
-            ValueLayout.JAVA_BYTE.withName("present"),
-            ValueLayout.JAVA_BYTE.withName("dpl"),
-            ValueLayout.JAVA_BYTE.withName("db"),
-            ValueLayout.JAVA_BYTE.withName("s"),
-            ValueLayout.JAVA_BYTE.withName("l"),
-            ValueLayout.JAVA_BYTE.withName("g"),
-            ValueLayout.JAVA_BYTE.withName("avl"),
-            ValueLayout.JAVA_BYTE.withName("unusable"),
-            ValueLayout.JAVA_BYTE.withName("padding"))
+                    ValueLayout.JAVA_LONG.withName("base"),
+                    ValueLayout.JAVA_INT.withName("limit"),
+                    ValueLayout.JAVA_SHORT.withName("selector"),
+                    ValueLayout.JAVA_BYTE.withName("type"),
+                    ValueLayout.JAVA_BYTE.withName("present"),
+                    ValueLayout.JAVA_BYTE.withName("dpl"),
+                    ValueLayout.JAVA_BYTE.withName("db"),
+                    ValueLayout.JAVA_BYTE.withName("s"),
+                    ValueLayout.JAVA_BYTE.withName("l"),
+                    ValueLayout.JAVA_BYTE.withName("g"),
+                    ValueLayout.JAVA_BYTE.withName("avl"),
+                    ValueLayout.JAVA_BYTE.withName("unusable"),
+                    ValueLayout.JAVA_BYTE.withName("padding"))
             .withName("kvm_segment");
     static final long SIZE = Layouts.checked(LAYOUT, 24);
 

@@ -9,24 +9,24 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_sregs}: segments, descriptor tables and control registers. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmSregs {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            KvmSegment.LAYOUT.withName("cs"),
-            KvmSegment.LAYOUT.withName("ds"),
-            KvmSegment.LAYOUT.withName("es"),
-            KvmSegment.LAYOUT.withName("fs"),
-            KvmSegment.LAYOUT.withName("gs"),
-            KvmSegment.LAYOUT.withName("ss"),
-            KvmSegment.LAYOUT.withName("tr"),
-            KvmSegment.LAYOUT.withName("ldt"),
-            KvmDtable.LAYOUT.withName("gdt"),
-            KvmDtable.LAYOUT.withName("idt"),
-            ValueLayout.JAVA_LONG.withName("cr0"),
-            ValueLayout.JAVA_LONG.withName("cr2"),
-            ValueLayout.JAVA_LONG.withName("cr3"),
-            ValueLayout.JAVA_LONG.withName("cr4"),
-            ValueLayout.JAVA_LONG.withName("cr8"),
-            ValueLayout.JAVA_LONG.withName("efer"),
-            ValueLayout.JAVA_LONG.withName("apic_base"),
-            MemoryLayout.sequenceLayout(4, ValueLayout.JAVA_LONG).withName("interrupt_bitmap"))
+                    KvmSegment.LAYOUT.withName("cs"),
+                    KvmSegment.LAYOUT.withName("ds"),
+                    KvmSegment.LAYOUT.withName("es"),
+                    KvmSegment.LAYOUT.withName("fs"),
+                    KvmSegment.LAYOUT.withName("gs"),
+                    KvmSegment.LAYOUT.withName("ss"),
+                    KvmSegment.LAYOUT.withName("tr"),
+                    KvmSegment.LAYOUT.withName("ldt"),
+                    KvmDtable.LAYOUT.withName("gdt"),
+                    KvmDtable.LAYOUT.withName("idt"),
+                    ValueLayout.JAVA_LONG.withName("cr0"),
+                    ValueLayout.JAVA_LONG.withName("cr2"),
+                    ValueLayout.JAVA_LONG.withName("cr3"),
+                    ValueLayout.JAVA_LONG.withName("cr4"),
+                    ValueLayout.JAVA_LONG.withName("cr8"),
+                    ValueLayout.JAVA_LONG.withName("efer"),
+                    ValueLayout.JAVA_LONG.withName("apic_base"),
+                    MemoryLayout.sequenceLayout(4, ValueLayout.JAVA_LONG).withName("interrupt_bitmap"))
             .withName("kvm_sregs");
     static final long SIZE = Layouts.checked(LAYOUT, 312);
 

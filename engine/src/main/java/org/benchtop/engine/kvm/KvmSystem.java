@@ -84,8 +84,7 @@ final class KvmSystem implements AutoCloseable {
                 "no permission to open " + device + ": add your user to the group " + groupOf(device)
                         + " (sudo usermod -aG " + groupOf(device) + " $USER, then log in again) or run: sudo chmod 666 "
                         + device;
-            case Errno.ENODEV, Errno.ENXIO ->
-                device + " has no driver behind it: load the module kvm_intel or kvm_amd";
+            case Errno.ENODEV, Errno.ENXIO -> device + " has no driver behind it: load the module kvm_intel or kvm_amd";
             default -> "cannot open " + device + ": " + Errno.describe(errno);
         };
     }
@@ -144,8 +143,9 @@ final class KvmSystem implements AutoCloseable {
             result = LibC.ioctl(fd, KvmIoctl.KVM_CREATE_VM, 0);
         } while (result == -Errno.EINTR);
         if (result == -Errno.EBUSY) {
-            throw BenchtopException.host(device
-                    + " cannot create a VM: EBUSY: another hypervisor (VirtualBox, VMware) uses the CPU's virtualization");
+            throw BenchtopException.host(
+                    device
+                            + " cannot create a VM: EBUSY: another hypervisor (VirtualBox, VMware) uses the CPU's virtualization");
         }
         return Errno.checkedInt(device + " cannot create a VM", result);
     }
@@ -186,8 +186,7 @@ final class KvmSystem implements AutoCloseable {
             int count = KvmMsrList.nmsrs(head, 0);
             MemorySegment list = arena.allocate(KvmMsrList.SIZE + Integer.BYTES * (long) count, Integer.BYTES);
             KvmMsrList.nmsrs(list, 0, count);
-            Errno.checked(
-                    "KVM_GET_MSR_INDEX_LIST", LibC.ioctl(fd, KvmIoctl.KVM_GET_MSR_INDEX_LIST, list.address()));
+            Errno.checked("KVM_GET_MSR_INDEX_LIST", LibC.ioctl(fd, KvmIoctl.KVM_GET_MSR_INDEX_LIST, list.address()));
             return list.asSlice(KvmMsrList.SIZE, Integer.BYTES * (long) KvmMsrList.nmsrs(list, 0))
                     .toArray(ValueLayout.JAVA_INT);
         }

@@ -9,12 +9,12 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_translation}: a walk of the guest page tables. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmTranslation {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_LONG.withName("linear_address"),
-            ValueLayout.JAVA_LONG.withName("physical_address"),
-            ValueLayout.JAVA_BYTE.withName("valid"),
-            ValueLayout.JAVA_BYTE.withName("writeable"),
-            ValueLayout.JAVA_BYTE.withName("usermode"),
-            MemoryLayout.sequenceLayout(5, ValueLayout.JAVA_BYTE).withName("padding"))
+                    ValueLayout.JAVA_LONG.withName("linear_address"),
+                    ValueLayout.JAVA_LONG.withName("physical_address"),
+                    ValueLayout.JAVA_BYTE.withName("valid"),
+                    ValueLayout.JAVA_BYTE.withName("writeable"),
+                    ValueLayout.JAVA_BYTE.withName("usermode"),
+                    MemoryLayout.sequenceLayout(5, ValueLayout.JAVA_BYTE).withName("padding"))
             .withName("kvm_translation");
     static final long SIZE = Layouts.checked(LAYOUT, 24);
 

@@ -9,11 +9,11 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_userspace_memory_region}: a memory slot. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmUserspaceMemoryRegion {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            ValueLayout.JAVA_INT.withName("slot"),
-            ValueLayout.JAVA_INT.withName("flags"),
-            ValueLayout.JAVA_LONG.withName("guest_phys_addr"),
-            ValueLayout.JAVA_LONG.withName("memory_size"),
-            ValueLayout.JAVA_LONG.withName("userspace_addr"))
+                    ValueLayout.JAVA_INT.withName("slot"),
+                    ValueLayout.JAVA_INT.withName("flags"),
+                    ValueLayout.JAVA_LONG.withName("guest_phys_addr"),
+                    ValueLayout.JAVA_LONG.withName("memory_size"),
+                    ValueLayout.JAVA_LONG.withName("userspace_addr"))
             .withName("kvm_userspace_memory_region");
     static final long SIZE = Layouts.checked(LAYOUT, 32);
 

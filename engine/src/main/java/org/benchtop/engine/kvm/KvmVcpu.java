@@ -71,6 +71,7 @@ final class KvmVcpu implements Vcpu {
     private @Nullable ExitRecorder recorder;
     /** The facts of the exit that is being handled. */
     private KvmExit lastExit = KvmExit.OTHER;
+
     private long lastAddress;
     private int lastSize;
 
@@ -130,8 +131,7 @@ final class KvmVcpu implements Vcpu {
         try (Arena temporary = Arena.ofConfined()) {
             MemorySegment leaves = table.write(temporary);
             // SAFETY: the table has as many entries as its head says.
-            Errno.checked(
-                    name + ": KVM_SET_CPUID2", LibC.ioctl(fd, KvmIoctl.KVM_SET_CPUID2, leaves.address()));
+            Errno.checked(name + ": KVM_SET_CPUID2", LibC.ioctl(fd, KvmIoctl.KVM_SET_CPUID2, leaves.address()));
         }
     }
 
@@ -397,8 +397,7 @@ final class KvmVcpu implements Vcpu {
         if (!withBytes) {
             return failed(reason());
         }
-        byte[] bytes = new byte
-                [Math.min(KvmRun.emulationInstructionSize(run), KvmRun.EMULATION_MAX_INSTRUCTION_BYTES)];
+        byte[] bytes = new byte[Math.min(KvmRun.emulationInstructionSize(run), KvmRun.EMULATION_MAX_INSTRUCTION_BYTES)];
         for (int i = 0; i < bytes.length; i++) {
             bytes[i] = KvmRun.emulationInstructionByte(run, i);
         }
@@ -596,9 +595,7 @@ final class KvmVcpu implements Vcpu {
 
     /** Whether the last run stopped at a breakpoint and nobody has moved the vCPU since. */
     private boolean atBreakpoint() {
-        return stoppedAt != -1
-                && isBreakpoint(stoppedAt)
-                && registers.general().rip() == stoppedAt;
+        return stoppedAt != -1 && isBreakpoint(stoppedAt) && registers.general().rip() == stoppedAt;
     }
 
     /**

@@ -7,7 +7,7 @@ import java.lang.foreign.ValueLayout;
 /** {@code struct kvm_vcpu_events}: events in flight; saved and restored as a whole. Source: linux/kvm.h, asm/kvm.h. */
 final class KvmVcpuEvents {
     static final StructLayout LAYOUT = MemoryLayout.structLayout(
-            MemoryLayout.sequenceLayout(64, ValueLayout.JAVA_BYTE).withName("content"))
+                    MemoryLayout.sequenceLayout(64, ValueLayout.JAVA_BYTE).withName("content"))
             .withName("kvm_vcpu_events");
     static final long SIZE = Layouts.checked(LAYOUT, 64);
 

@@ -54,8 +54,7 @@ public final class KvmVm implements CpuVm {
         this.fd = fd;
         this.config = config;
         this.host = host;
-        cpuid = GuestCpuid.forModel(
-                config.model(), system.supportedCpuid(), system.has(KvmCap.TSC_DEADLINE_TIMER));
+        cpuid = GuestCpuid.forModel(config.model(), system.supportedCpuid(), system.has(KvmCap.TSC_DEADLINE_TIMER));
         msrIndices = system.msrIndices();
         runMappingBytes = system.runMappingBytes();
         createPlatform();
@@ -211,13 +210,11 @@ public final class KvmVm implements CpuVm {
         if (index < 0 || index >= config.cpus() || vcpus.stream().anyMatch(vcpu -> vcpu.index() == index)) {
             throw BenchtopException.of(
                     ErrorKind.INTERNAL,
-                    config.machineName() + " vCPU " + index + " exists already or is outside 0–"
-                            + (config.cpus() - 1));
+                    config.machineName() + " vCPU " + index + " exists already or is outside 0–" + (config.cpus() - 1));
         }
         int vcpuFd = Errno.checkedInt(
                 config.machineName() + ": KVM_CREATE_VCPU", LibC.ioctl(fd, KvmIoctl.KVM_CREATE_VCPU, index));
-        KvmVcpu vcpu =
-                new KvmVcpu(this, host, index, vcpuFd, runMappingBytes, system.value(KvmCap.COALESCED_MMIO));
+        KvmVcpu vcpu = new KvmVcpu(this, host, index, vcpuFd, runMappingBytes, system.value(KvmCap.COALESCED_MMIO));
         vcpus.add(vcpu);
         return vcpu;
     }
@@ -232,8 +229,7 @@ public final class KvmVm implements CpuVm {
     }
 
     @Override
-    public Optional<AutoCloseable> addIoEvent(
-            AddressSpace space, long address, IoEventMatch match, Doorbell doorbell) {
+    public Optional<AutoCloseable> addIoEvent(AddressSpace space, long address, IoEventMatch match, Doorbell doorbell) {
         return doorbell instanceof EventFdDoorbell eventFd
                 ? ioEvents.add(space, address, match, eventFd.fd())
                 : Optional.empty();

@@ -24,6 +24,7 @@ import org.benchtop.spi.cpu.SpecialRegisters;
 final class VcpuRegisters {
     /** How many instruction breakpoints the hardware has. */
     static final int MAX_BREAKPOINTS = 4;
+
     private static final int KVM_GUESTDBG_ENABLE = 1;
     private static final int KVM_GUESTDBG_SINGLESTEP = 2;
     private static final int KVM_GUESTDBG_USE_HW_BP = 0x20000;
@@ -55,7 +56,8 @@ final class VcpuRegisters {
     }
 
     private void call(String what, long request, MemorySegment struct) {
-        // SAFETY: every caller passes a struct of the size in the request number, or a list with its length in its head.
+        // SAFETY: every caller passes a struct of the size in the request number, or a list with its length in its
+        // head.
         int result = LibC.ioctl(fd, request, struct.address());
         if (result < 0) {
             throw Errno.exception(name + ": " + what, result);

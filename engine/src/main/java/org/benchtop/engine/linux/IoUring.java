@@ -221,7 +221,8 @@ final class IoUring implements CompletionSource, LoopWaiter, SlotEngine {
 
     @Override
     public int await(MemorySegment events, int maxEvents, boolean block) {
-        if (inFlight == 0 && waiting.isEmpty()) {
+        // While a poll is armed the ring must be waited for: left behind, it would end the next wait for nothing.
+        if (inFlight == 0 && !pollArmed && waiting.isEmpty()) {
             return loop.epollWait(events, maxEvents, block);
         }
         if (block && !pollArmed && unsubmitted < sqEntries) {
@@ -240,20 +241,17 @@ final class IoUring implements CompletionSource, LoopWaiter, SlotEngine {
 
     @Override
     public boolean flush(boolean waitFollows) {
-        if (unsubmitted > 0 && !waitFollows) {
-            enter(0, IORING_ENTER_GETEVENTS);
+        if (waitFollows || unsubmitted == 0 && !kernelHasWork()) {
+            return false;
         }
-        return false;
+        enter(0, IORING_ENTER_GETEVENTS);
+        return (int) INT.getAcquire(ring, cqTailAt) != ring.get(ValueLayout.JAVA_INT, cqHeadAt);
     }
 
     @Override
     public boolean reap() {
         int head = ring.get(ValueLayout.JAVA_INT, cqHeadAt);
         int tail = (int) INT.getAcquire(ring, cqTailAt);
-        if (head == tail && kernelHasWork()) {
-            enter(0, IORING_ENTER_GETEVENTS);
-            tail = (int) INT.getAcquire(ring, cqTailAt);
-        }
         boolean epollReady = false;
         while (head != tail) {
             long cqe = cqesAt + (long) (head & cqMask) * CQE_BYTES;
@@ -272,6 +270,7 @@ final class IoUring implements CompletionSource, LoopWaiter, SlotEngine {
         return epollReady || head != (int) INT.getAcquire(ring, cqTailAt);
     }
 
+    /** Completions that the kernel only delivers when it is entered. */
     private boolean kernelHasWork() {
         int flags = (int) INT.getAcquire(ring, sqFlagsAt);
         return (flags & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) != 0;

@@ -60,8 +60,7 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
     private final MemorySegment wakeValue = arena.allocate(8, 8);
     private final LoopRegistry registry;
     private final LoopTimers timers;
-    private final int epollFd;
-    private final int wakeFd;
+    private final LoopDescriptors descriptors;
     private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
     private final Set<EventFdDoorbell> doorbells = ConcurrentHashMap.newKeySet();
 
@@ -81,16 +80,15 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
     private @Nullable NativeAio nativeAio;
     private long pollNanos;
 
-    private LinuxEventLoop(String name, long maxPollNanos) {
+    private LinuxEventLoop(String name, long maxPollNanos, LoopDescriptors descriptors) {
         this.name = name;
+        this.descriptors = descriptors;
         this.maxPollNanos = maxPollNanos;
         wakeValue.set(ValueLayout.JAVA_LONG, 0, 1);
-        epollFd = Errno.checkedInt("epoll_create", LibC.epollCreate(EpollEvent.EPOLL_CLOEXEC));
-        wakeFd = Errno.checkedInt("eventfd", LibC.eventfd(0, LibC.EFD_CLOEXEC));
-        registry = new LoopRegistry(epollFd);
-        timers = new LoopTimers(this, arena);
-        registry.add(wakeFd, EpollEvent.EPOLLIN | EpollEvent.EPOLLET, events -> {});
-        registry.add(timers.fd(), EpollEvent.EPOLLIN | EpollEvent.EPOLLET, events -> timers.fired());
+        registry = new LoopRegistry(descriptors.epoll());
+        timers = new LoopTimers(this, descriptors.timer(), arena);
+        registry.add(descriptors.wake(), EpollEvent.EPOLLIN | EpollEvent.EPOLLET, events -> {});
+        registry.add(descriptors.timer(), EpollEvent.EPOLLIN | EpollEvent.EPOLLET, events -> timers.fired());
         thread = Thread.ofPlatform().name("benchtop-loop-" + name).daemon(true).unstarted(this::run);
     }
 
@@ -107,9 +105,18 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
      */
     public static LinuxEventLoop start(String name, long maxPollNanos) {
         LinuxHost.requireAvailable();
-        LinuxEventLoop loop = new LinuxEventLoop(name, maxPollNanos);
-        loop.thread.start();
-        return loop;
+        LoopDescriptors descriptors = LoopDescriptors.open();
+        boolean started = false;
+        try {
+            LinuxEventLoop loop = new LinuxEventLoop(name, maxPollNanos, descriptors);
+            loop.thread.start();
+            started = true;
+            return loop;
+        } finally {
+            if (!started) {
+                descriptors.close();
+            }
+        }
     }
 
     @Override
@@ -199,7 +206,7 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
     }
 
     int epollFd() {
-        return epollFd;
+        return descriptors.epoll();
     }
 
     LoopSource.Registration register(int fd, int events, LoopSource source) {
@@ -258,7 +265,7 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
 
     private void wake() {
         if (state == SLEEPING && STATE.compareAndSet(this, SLEEPING, WAKING)) {
-            LibC.write(wakeFd, wakeValue.address(), 8);
+            LibC.write(descriptors.wake(), wakeValue.address(), 8);
         }
     }
 
@@ -378,7 +385,7 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
     }
 
     int epollWait(MemorySegment events, int maxEvents, boolean block) {
-        return LibC.epollWait(capture, epollFd, events.address(), maxEvents, block ? -1 : 0);
+        return LibC.epollWait(capture, descriptors.epoll(), events.address(), maxEvents, block ? -1 : 0);
     }
 
     private static int checked(int ready) {
@@ -397,12 +404,11 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
         // A thread that has claimed a wake-up may not have written yet: its number of the eventfd must stay ours.
         long written = 0;
         while (written < wakeUps) {
-            if (LibC.read(capture, wakeFd, wakeValue.address(), 8) == 8) {
+            if (LibC.read(capture, descriptors.wake(), wakeValue.address(), 8) == 8) {
                 written += wakeValue.get(ValueLayout.JAVA_LONG, 0);
             }
         }
-        LibC.close(wakeFd);
-        LibC.close(epollFd);
+        descriptors.close();
     }
 
     /** A task that somebody waits for. */

@@ -19,8 +19,6 @@ import org.jspecify.annotations.Nullable;
  * A monitor guards the state because, unlike a {@code ReentrantLock}, it allocates nothing when contended.
  */
 final class LoopTimers {
-    private static final int CLOCK_MONOTONIC = 1;
-    private static final int TFD_CLOEXEC_NONBLOCK = 02000000 | 04000;
     private static final int ITIMERSPEC_BYTES = 32;
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
     private static final long NEVER = Long.MAX_VALUE;
@@ -42,15 +40,11 @@ final class LoopTimers {
     private int pass;
     private boolean closed;
 
-    LoopTimers(LinuxEventLoop loop, Arena arena) {
+    LoopTimers(LinuxEventLoop loop, int fd, Arena arena) {
         this.loop = loop;
         this.capture = LibC.newCapture(arena);
         this.spec = arena.allocate(ITIMERSPEC_BYTES, 8);
-        this.fd = Errno.checkedInt("timerfd_create", LibC.timerfdCreate(CLOCK_MONOTONIC, TFD_CLOEXEC_NONBLOCK));
-    }
-
-    int fd() {
-        return fd;
+        this.fd = fd;
     }
 
     Timer create(Clock clock, Runnable onExpiry) {
@@ -145,11 +139,11 @@ final class LoopTimers {
         return false;
     }
 
+    /** No timer fires any more, and the timerfd is not used any more. */
     void close() {
         synchronized (lock) {
             closed = true;
             heaps.clear();
-            LibC.close(fd);
         }
     }
 

@@ -135,11 +135,9 @@ public final class PluginRegistry implements AutoCloseable {
             }
             return jar.toRealPath();
         } catch (ZipException e) {
-            throw BenchtopException.of(
-                    ErrorKind.PLUGIN, "plugin " + jar + ": not a jar (" + e.getMessage() + ")", e);
+            throw BenchtopException.of(ErrorKind.PLUGIN, "plugin " + jar + ": not a jar (" + e.getMessage() + ")", e);
         } catch (IOException e) {
-            throw BenchtopException.of(
-                    ErrorKind.PLUGIN, "plugin " + jar + ": cannot be read: " + e.getMessage(), e);
+            throw BenchtopException.of(ErrorKind.PLUGIN, "plugin " + jar + ": cannot be read: " + e.getMessage(), e);
         }
     }
 
@@ -224,8 +222,8 @@ public final class PluginRegistry implements AutoCloseable {
             }
         }
         for (Pending type : pending) {
-            Registered other = types(type.kind())
-                    .putIfAbsent(type.name(), new Registered(type.type(), type.summary(), plugin));
+            Registered other =
+                    types(type.kind()).putIfAbsent(type.name(), new Registered(type.type(), type.summary(), plugin));
             if (other != null) {
                 throw BenchtopException.of(
                         ErrorKind.PLUGIN,
@@ -340,7 +338,8 @@ public final class PluginRegistry implements AutoCloseable {
         if (registered != null) {
             return registered.type();
         }
-        Collection<String> known = kind == TypeKind.CPU_ENGINE ? withAuto() : types(kind).keySet();
+        Collection<String> known =
+                kind == TypeKind.CPU_ENGINE ? withAuto() : types(kind).keySet();
         StringBuilder message = new StringBuilder("unknown " + kind.label() + " \"" + name + "\" (");
         for (TypeKind other : TypeKind.values()) {
             if (types(other).containsKey(name)) {
@@ -348,8 +347,10 @@ public final class PluginRegistry implements AutoCloseable {
             }
         }
         Suggestions.nearest(name, known)
-                .ifPresent(near -> message.append("did you mean \"").append(near).append("\"? "));
-        message.append(known.isEmpty() ? "there are none" : "known: " + Suggestions.list(known)).append(")");
+                .ifPresent(
+                        near -> message.append("did you mean \"").append(near).append("\"? "));
+        message.append(known.isEmpty() ? "there are none" : "known: " + Suggestions.list(known))
+                .append(")");
         if (!warnings.isEmpty()) {
             message.append("; ").append(String.join("; ", warnings));
         }
@@ -365,8 +366,8 @@ public final class PluginRegistry implements AutoCloseable {
     /** All types of all kinds with their options. */
     public List<TypeDescription> describeAll() {
         List<TypeDescription> found = new ArrayList<>();
-        types.forEach((kind, byName) ->
-                byName.forEach((name, registered) -> found.add(describe(kind, name, registered))));
+        types.forEach(
+                (kind, byName) -> byName.forEach((name, registered) -> found.add(describe(kind, name, registered))));
         return found;
     }
 

@@ -17,7 +17,6 @@ import org.benchtop.engine.config.OptionField;
 import org.benchtop.engine.config.OptionType;
 import org.benchtop.engine.config.OptionsShape;
 import org.benchtop.engine.config.Problems;
-import org.benchtop.engine.config.SourcePosition;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.Option;
 import org.benchtop.spi.PluginType;
@@ -75,7 +74,7 @@ public final class SpecCheck {
         try {
             lookUp.run();
         } catch (BenchtopException e) {
-            problems.add(SourcePosition.NONE, path, String.valueOf(e.getMessage()));
+            problems.add(spec.sources().position(path), path, String.valueOf(e.getMessage()));
         }
     }
 
@@ -132,12 +131,12 @@ public final class SpecCheck {
                     }
                 }
             }
-            case OptionType.Flag _,
-                    OptionType.Whole _,
-                    OptionType.Real _,
-                    OptionType.FilePath _,
-                    OptionType.Time _,
-                    OptionType.Choice _ -> {}
+            case OptionType.Flag flag -> {}
+            case OptionType.Whole whole -> {}
+            case OptionType.Real real -> {}
+            case OptionType.FilePath path -> {}
+            case OptionType.Time time -> {}
+            case OptionType.Choice choice -> {}
         }
     }
 
@@ -145,8 +144,8 @@ public final class SpecCheck {
         if (ref == Option.Ref.NONE || ref == Option.Ref.IOTHREAD) {
             return;
         }
-        @Nullable String other =
-                users.computeIfAbsent(ref, _ -> new HashMap<>()).putIfAbsent(name.text(), entry.path());
+        @Nullable
+        String other = users.computeIfAbsent(ref, kind -> new HashMap<>()).putIfAbsent(name.text(), entry.path());
         if (other != null) {
             problems.add(
                     name,
@@ -154,7 +153,7 @@ public final class SpecCheck {
                             + other + " already");
         }
         if (ref == Option.Ref.DRIVE && entry.path().startsWith("drives.")) {
-            filters.computeIfAbsent(entry.path().substring("drives.".length()), _ -> new LinkedHashSet<>())
+            filters.computeIfAbsent(entry.path().substring("drives.".length()), filter -> new LinkedHashSet<>())
                     .add(name.text());
         }
     }

@@ -28,14 +28,13 @@ class BootFuzzTest {
         for (int i = 0; i < changes; i++) {
             int at = random.nextInt(Math.min(broken.length, random.nextBoolean() ? 0x80 : 0x300));
             int width = 1 << random.nextInt(4);
-            long value =
-                    switch (random.nextInt(5)) {
-                        case 0 -> 0;
-                        case 1 -> -1;
-                        case 2 -> random.nextLong();
-                        case 3 -> Long.MAX_VALUE;
-                        default -> random.nextInt(0x10000);
-                    };
+            long value = switch (random.nextInt(5)) {
+                case 0 -> 0;
+                case 1 -> -1;
+                case 2 -> random.nextLong();
+                case 3 -> Long.MAX_VALUE;
+                default -> random.nextInt(0x10000);
+            };
             for (int b = 0; b < width && at + b < broken.length; b++) {
                 broken[at + b] = (byte) (value >> 8 * b);
             }
@@ -46,8 +45,9 @@ class BootFuzzTest {
     private Optional<String> tryToBoot(byte[] image, Random random) {
         ImageBytes bytes = new ImageBytes("k", image);
         BootSpec.Protocol protocol = BootSpec.Protocol.values()[random.nextInt(BootSpec.Protocol.values().length)];
-        Optional<Initrd> initrd =
-                random.nextBoolean() ? Optional.empty() : Optional.of(new Initrd("i", new byte[random.nextInt(100_000)]));
+        Optional<Initrd> initrd = random.nextBoolean()
+                ? Optional.empty()
+                : Optional.of(new Initrd("i", new byte[random.nextInt(100_000)]));
         try {
             BootImage loaded = BzImage.isBzImage(bytes)
                     ? BzImage.parse(bytes, "a=b", initrd, protocol)
@@ -72,8 +72,8 @@ class BootFuzzTest {
         int refused = 0;
         for (int round = 0; round < ROUNDS; round++) {
             byte[] image = mutate(images.get(round % images.size()), random);
-            Optional<String> message = Assertions.assertTimeout(
-                    Duration.ofSeconds(20), () -> tryToBoot(image, random), "round " + round);
+            Optional<String> message =
+                    Assertions.assertTimeout(Duration.ofSeconds(20), () -> tryToBoot(image, random), "round " + round);
             if (message.isPresent()) {
                 refused++;
                 assertEquals(1, message.get().lines().count(), message.get());

@@ -26,8 +26,7 @@ class OptionBinderTest {
 
     private static Samples.Everything bind(String yaml) {
         ConfigValue value = YamlReader.read(yaml, "vm.yaml", "devices[1]");
-        return OptionBinder.bind(
-                Samples.Everything.class, "virtio-blk-pci", (ConfigValue.Mapping) value, CONTEXT);
+        return OptionBinder.bind(Samples.Everything.class, "virtio-blk-pci", (ConfigValue.Mapping) value, CONTEXT);
     }
 
     private static String error(String yaml) {
@@ -157,20 +156,19 @@ class OptionBinderTest {
     void errorsCarryTheirPlaceForPrograms() {
         BenchtopException e = assertThrows(BenchtopException.class, () -> bind("drive: disk0\nqueues: 0"));
 
-        assertEquals(
-                Map.of("source", "vm.yaml", "line", 2, "column", 9, "path", "devices[1].queues"), e.context());
+        assertEquals(Map.of("source", "vm.yaml", "line", 2, "column", 9, "path", "devices[1].queues"), e.context());
     }
 
     @Test
     void recordsBecomeWhatBindsBackToThem() {
-        Samples.Everything options = bind("{drive: disk0, latency-nanos: 3ms, inner: {a: 2}, names: {n: on}, timeout: 1s}");
+        Samples.Everything options =
+                bind("{drive: disk0, latency-nanos: 3ms, inner: {a: 2}, names: {n: on}, timeout: 1s}");
 
         ConfigValue written = ConfigValue.of(options, "devices[0]");
 
         assertEquals(
                 options,
-                OptionBinder.bind(
-                        Samples.Everything.class, "virtio-blk-pci", (ConfigValue.Mapping) written, CONTEXT));
+                OptionBinder.bind(Samples.Everything.class, "virtio-blk-pci", (ConfigValue.Mapping) written, CONTEXT));
     }
 
     record BadDefault(@Option(value = "many") int count) {}

@@ -32,7 +32,8 @@ class UnitsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "M", "-1", "1X", "1KiBB", "0.3", "1.0000001K", "8EiB", "1e3", "99999999999999999999", "0x"})
+    @ValueSource(
+            strings = {"", "M", "-1", "1X", "1KiBB", "0.3", "1.0000001K", "8EiB", "1e3", "99999999999999999999", "0x"})
     void whatIsNotASizeIsRefused(String text) {
         assertTrue(Units.parseSize(text).isEmpty(), text);
     }

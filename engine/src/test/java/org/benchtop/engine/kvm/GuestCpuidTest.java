@@ -96,8 +96,7 @@ class GuestCpuidTest {
 
         assertEquals(0x4000_0010, find(table, 0x4000_0000, 0).eax());
         assertEquals(0x4b4d_564b, find(table, 0x4000_0000, 0).ebx());
-        assertEquals(
-                new CpuidLeaf(0x4000_0010, 0, 0, 2_600_000, 1_000_000, 0, 0), find(table, 0x4000_0010, 0));
+        assertEquals(new CpuidLeaf(0x4000_0010, 0, 0, 2_600_000, 1_000_000, 0, 0), find(table, 0x4000_0010, 0));
     }
 
     @Test
@@ -123,8 +122,7 @@ class GuestCpuidTest {
                 () -> GuestCpuid.forModel(new CpuModel("host", Map.of("avx512f", true)), SUPPORTED, true));
 
         assertEquals(ErrorKind.HOST, e.kind());
-        assertEquals(
-                "cpu feature \"+avx512f\": KVM on this host cannot give it to a guest", e.getMessage());
+        assertEquals("cpu feature \"+avx512f\": KVM on this host cannot give it to a guest", e.getMessage());
     }
 
     @Test
@@ -140,8 +138,7 @@ class GuestCpuidTest {
     @Test
     void unknownModelListsTheAllowedOnes() {
         BenchtopException e = assertThrows(
-                BenchtopException.class,
-                () -> GuestCpuid.forModel(new CpuModel("qemu64", Map.of()), SUPPORTED, true));
+                BenchtopException.class, () -> GuestCpuid.forModel(new CpuModel("qemu64", Map.of()), SUPPORTED, true));
 
         assertEquals("unknown cpu model \"qemu64\" for accel kvm; allowed: host, max", e.getMessage());
     }
@@ -154,9 +151,12 @@ class GuestCpuidTest {
         assertEquals(
                 new CpuidFeatures.Feature(0x8000_0001, 0, CpuidRegister.ECX, 22),
                 CpuidFeatures.named("topoext").getFirst());
-        assertEquals(2, CpuidFeatures.named("aes").size() + CpuidFeatures.named("fma").size());
+        assertEquals(
+                2,
+                CpuidFeatures.named("aes").size() + CpuidFeatures.named("fma").size());
         assertFalse(CpuidFeatures.named("rdrand").isEmpty());
-        assertTrue(CpuidFeatures.named("vaes").getFirst().in(
-                new CpuidTable(List.of(new CpuidLeaf(7, 0, 1, 0, 0, 1 << 9, 0)))));
+        assertTrue(CpuidFeatures.named("vaes")
+                .getFirst()
+                .in(new CpuidTable(List.of(new CpuidLeaf(7, 0, 1, 0, 0, 1 << 9, 0)))));
     }
 }

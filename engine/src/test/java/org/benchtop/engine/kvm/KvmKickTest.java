@@ -139,8 +139,8 @@ class KvmKickTest {
         try (KvmGuest guest = new KvmGuest()) {
             AtomicReference<BenchtopException> refusal = new AtomicReference<>();
             Thread.ofVirtual()
-                    .start(() -> refusal.set(
-                            assertThrows(BenchtopException.class, () -> guest.vcpu().run())))
+                    .start(() -> refusal.set(assertThrows(
+                            BenchtopException.class, () -> guest.vcpu().run())))
                     .join();
 
             assertEquals("test vCPU 0 needs a platform thread", refusal.get().getMessage());

@@ -47,8 +47,7 @@ class KvmLifecycleTest {
     }
 
     private static void cycle(Doorbell doorbell, int number) throws Exception {
-        KvmOptions.MsiDelivery delivery =
-                number % 2 == 0 ? KvmOptions.MsiDelivery.IRQFD : KvmOptions.MsiDelivery.AUTO;
+        KvmOptions.MsiDelivery delivery = number % 2 == 0 ? KvmOptions.MsiDelivery.IRQFD : KvmOptions.MsiDelivery.AUTO;
         KvmGuest guest = new KvmGuest(2, new KvmOptions(KvmOptions.DEFAULTS.device(), delivery));
         guest.code(KvmGuest.CODE, "e6 f4"); // out 0xf4,al
         AutoCloseable event = guest.vm
@@ -80,7 +79,9 @@ class KvmLifecycleTest {
     private static BenchtopException refused(CpuVmConfig config) {
         return assertThrows(
                 BenchtopException.class,
-                () -> new KvmEngine().createVm(KvmOptions.DEFAULTS, config, new SilentHost()).close());
+                () -> new KvmEngine()
+                        .createVm(KvmOptions.DEFAULTS, config, new SilentHost())
+                        .close());
     }
 
     @Test
@@ -127,8 +128,8 @@ class KvmLifecycleTest {
     @Test
     void vcpuThatNeverRanAndVmWithoutVcpusClose() {
         KvmGuest.assumeKvm();
-        KvmVm vm = new KvmEngine()
-                .createVm(KvmOptions.DEFAULTS, new CpuVmConfig("m", 2, CpuModel.HOST), new SilentHost());
+        KvmVm vm =
+                new KvmEngine().createVm(KvmOptions.DEFAULTS, new CpuVmConfig("m", 2, CpuModel.HOST), new SilentHost());
 
         vm.createVcpu(1);
         vm.close();

@@ -204,8 +204,7 @@ class KvmMemoryTest {
             MemorySegment odd = guest.ram.asSlice(0x10, 0x1000);
 
             assertThrows(
-                    BenchtopException.class,
-                    () -> guest.vm.mapMemory(1, 0xe000_0000L, odd, MemoryAccess.READ_WRITE));
+                    BenchtopException.class, () -> guest.vm.mapMemory(1, 0xe000_0000L, odd, MemoryAccess.READ_WRITE));
             assertThrows(
                     BenchtopException.class,
                     () -> guest.vm.mapMemory(-1, 0xe000_0000L, guest.ram, MemoryAccess.READ_WRITE));

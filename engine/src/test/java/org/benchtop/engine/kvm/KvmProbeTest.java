@@ -65,7 +65,8 @@ class KvmProbeTest {
         CpuProbe probe = engine.probe();
 
         assertTrue(probe.reason().startsWith("/dev/kvm works: KVM API 12"), probe.reason());
-        assertTrue(probe.capabilities().contains("ioeventfd"), probe.capabilities().toString());
+        assertTrue(
+                probe.capabilities().contains("ioeventfd"), probe.capabilities().toString());
     }
 
     @Test

@@ -21,8 +21,8 @@ import org.junit.jupiter.api.Test;
 
 class KvmStateTest {
     private static final int MSR_LSTAR = 0xc000_0082;
-    private static final Registers DISTINCT = new Registers(
-            1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0xfedc_ba98_7654_3210L, 0x1234, 0x202);
+    private static final Registers DISTINCT =
+            new Registers(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0xfedc_ba98_7654_3210L, 0x1234, 0x202);
 
     @Test
     void newVcpuStandsAtTheResetVector() {
@@ -50,8 +50,8 @@ class KvmStateTest {
     void specialRegistersRoundTrip() {
         try (KvmGuest guest = new KvmGuest()) {
             SpecialRegisters old = guest.vcpu().specialRegisters();
-            SegmentRegister data = new SegmentRegister(
-                    0x23, 0x1_2345, 0xf_ffff, 3, true, 0, true, false, false, false, true, false);
+            SegmentRegister data =
+                    new SegmentRegister(0x23, 0x1_2345, 0xf_ffff, 3, true, 0, true, false, false, false, true, false);
             SpecialRegisters changed = new SpecialRegisters(
                     old.cs(),
                     data,
@@ -291,8 +291,8 @@ class KvmStateTest {
     @Test
     void fifthBreakpointIsRefused() {
         try (KvmGuest guest = new KvmGuest()) {
-            BenchtopException e = assertThrows(
-                    BenchtopException.class, () -> guest.vcpu().breakpoints(new long[] {1, 2, 3, 4, 5}));
+            BenchtopException e =
+                    assertThrows(BenchtopException.class, () -> guest.vcpu().breakpoints(new long[] {1, 2, 3, 4, 5}));
 
             assertEquals("test vCPU 0: KVM has 4 breakpoints, not 5", e.getMessage());
         }

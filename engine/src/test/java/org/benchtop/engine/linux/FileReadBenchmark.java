@@ -22,7 +22,7 @@ import org.benchtop.spi.host.HostFileQueue;
 /**
  * Random 4 KiB reads through {@link LinuxHost} against fio with the engine that matches, interleaved on the same file.
  *
- * <p>Arguments: FILE (made if missing, 256 MiB) [repeats] [seconds] [direct|cached]. Not a test: it needs fio and a
+ * <p>Arguments: FILE (made if missing, 256 MiB) [repeats] [seconds] [direct|cached] [threads|native|io_uring]. Not a test: it needs fio and a
  * machine that is otherwise idle.
  */
 final class FileReadBenchmark {
@@ -41,10 +41,13 @@ final class FileReadBenchmark {
         prepare(file);
         for (HostFileOptions.Aio aio :
                 List.of(HostFileOptions.Aio.THREADS, HostFileOptions.Aio.NATIVE, HostFileOptions.Aio.IO_URING)) {
-            if (aio == HostFileOptions.Aio.NATIVE && !direct) {
+            boolean wanted = args.length <= 4 || aio.name().equalsIgnoreCase(args[4]);
+            if (!wanted || aio == HostFileOptions.Aio.NATIVE && !direct) {
                 continue;
             }
             for (int depth : new int[] {1, 32}) {
+                // Once for the compilers.
+                run(file, aio, depth, seconds, direct);
                 List<Figures> ours = new ArrayList<>();
                 List<Figures> fio = new ArrayList<>();
                 for (int i = 0; i < repeats; i++) {

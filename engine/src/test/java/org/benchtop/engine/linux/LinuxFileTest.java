@@ -146,6 +146,17 @@ class LinuxFileTest {
     }
 
     @ParameterizedTest
+    @CsvSource({"THREADS,false", "NATIVE,true", "IO_URING,false"})
+    void emptyVectorTransfersNothing(Aio aio, boolean direct) throws Exception {
+        Files.write(file, new byte[4096]);
+        try (HostFile disk = openOrSkip(options(true, direct, Lock.NONE, aio));
+                HostFileQueue queue = disk.openQueue(loop)) {
+            assertEquals(0, run(queue, FileOperation.Kind.READ, 0, 0));
+            assertEquals(0, run(queue, FileOperation.Kind.WRITE, 0, 0));
+        }
+    }
+
+    @ParameterizedTest
     @EnumSource(
             value = Aio.class,
             names = {"THREADS", "IO_URING"})
@@ -605,6 +616,35 @@ class LinuxFileTest {
     }
 
     @Test
+    void filesLoopTimersAndDoorbellsShareOneWait() throws Exception {
+        Files.write(file, new byte[1 << 20]);
+        Semaphore bells = new Semaphore(0);
+        Semaphore ticks = new Semaphore(0);
+        ManualClock clock = new ManualClock();
+        EventFdDoorbell bell = (EventFdDoorbell) loop.doorbell("bell", bells::release);
+        org.benchtop.spi.event.Timer timer = loop.timer(clock, ticks::release);
+        MemorySegment one = arena.allocateFrom(ValueLayout.JAVA_LONG, 1L);
+        try (HostFile disk = openOrSkip(options(true, true, Lock.NONE, Aio.AUTO));
+                HostFileQueue queue = disk.openQueue(loop)) {
+            SteadyLoad load = new SteadyLoad(queue);
+            for (int i = 0; i < 200; i++) {
+                load.begin(100);
+                assertEquals(8, LibC.write(bell.fd(), one.address(), 8));
+                timer.armAt(0);
+                assertTrue(bells.tryAcquire(TIMEOUT_SECONDS, TimeUnit.SECONDS));
+                assertTrue(ticks.tryAcquire(TIMEOUT_SECONDS, TimeUnit.SECONDS));
+                load.end();
+                // And again with nothing in flight.
+                assertEquals(8, LibC.write(bell.fd(), one.address(), 8));
+                assertTrue(bells.tryAcquire(TIMEOUT_SECONDS, TimeUnit.SECONDS));
+                bell.ring();
+                assertTrue(bells.tryAcquire(TIMEOUT_SECONDS, TimeUnit.SECONDS));
+                bells.drainPermits();
+            }
+        }
+    }
+
+    @Test
     void closedFileSaysSo() throws Exception {
         Files.write(file, new byte[10]);
         HostFile disk = open(Aio.THREADS);
@@ -669,8 +709,16 @@ class LinuxFileTest {
         }
 
         void run(int count) throws InterruptedException {
+            begin(count);
+            end();
+        }
+
+        void begin(int count) {
             left = count;
             loop.execute(start);
+        }
+
+        void end() throws InterruptedException {
             assertTrue(finished.tryAcquire(TIMEOUT_SECONDS, TimeUnit.SECONDS), "stuck with " + left + " left");
         }
 

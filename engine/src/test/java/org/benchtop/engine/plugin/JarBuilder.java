@@ -46,7 +46,8 @@ final class JarBuilder {
         Path classes = Files.createTempDirectory(folder, "classes");
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
         JavaFileObject file =
-                new SimpleJavaFileObject(URI.create("string:///acme/" + className + ".java"), JavaFileObject.Kind.SOURCE) {
+                new SimpleJavaFileObject(
+                        URI.create("string:///acme/" + className + ".java"), JavaFileObject.Kind.SOURCE) {
                     @Override
                     public CharSequence getCharContent(boolean ignoreEncodingErrors) {
                         return source;

@@ -40,7 +40,8 @@ class PluginRegistryTest {
     Path folder;
 
     private Path jar(String jarName, String name, String type) throws IOException {
-        return JarBuilder.plugin(folder, jarName, "Acme", BODY.replace("NAME", name).replace("TYPE", type));
+        return JarBuilder.plugin(
+                folder, jarName, "Acme", BODY.replace("NAME", name).replace("TYPE", type));
     }
 
     private static String error(ErrorKind kind, org.junit.jupiter.api.function.Executable action) {
@@ -86,7 +87,8 @@ class PluginRegistryTest {
 
         try (PluginRegistry registry = load(one, two)) {
             assertNotSame(
-                    registry.device("one-disk").getClass(), registry.device("two-disk").getClass());
+                    registry.device("one-disk").getClass(),
+                    registry.device("two-disk").getClass());
         }
     }
 
@@ -125,7 +127,8 @@ class PluginRegistryTest {
         Path two = jar("two.jar", "two", "acme-disk");
 
         assertEquals(
-                "device type \"acme-disk\" is in both " + one + " and " + two, error(ErrorKind.PLUGIN, () -> load(one, two)));
+                "device type \"acme-disk\" is in both " + one + " and " + two,
+                error(ErrorKind.PLUGIN, () -> load(one, two)));
     }
 
     @Test
@@ -133,7 +136,8 @@ class PluginRegistryTest {
         Path one = jar("one.jar", "acme", "one-disk");
         Path two = jar("two.jar", "acme", "two-disk");
 
-        assertEquals("plugin \"acme\" is in both " + one + " and " + two, error(ErrorKind.PLUGIN, () -> load(one, two)));
+        assertEquals(
+                "plugin \"acme\" is in both " + one + " and " + two, error(ErrorKind.PLUGIN, () -> load(one, two)));
     }
 
     @Test
@@ -167,8 +171,7 @@ class PluginRegistryTest {
 
     @Test
     void serviceEntryWithoutItsClassIsSkippedWithAWarning() throws IOException {
-        Path jar = JarBuilder.jar(
-                folder, "odd.jar", "Odd", "acme.Missing", "package acme; public final class Odd {}");
+        Path jar = JarBuilder.jar(folder, "odd.jar", "Odd", "acme.Missing", "package acme; public final class Odd {}");
 
         try (PluginRegistry registry = load(jar)) {
             assertEquals(
@@ -202,8 +205,7 @@ class PluginRegistryTest {
         assertEquals(
                 "plugin " + folder.resolve("none.jar") + ": no such file",
                 error(ErrorKind.PLUGIN, () -> load(folder.resolve("none.jar"))));
-        assertEquals(
-                "plugin " + folder + ": is a folder, expected a jar", error(ErrorKind.PLUGIN, () -> load(folder)));
+        assertEquals("plugin " + folder + ": is a folder, expected a jar", error(ErrorKind.PLUGIN, () -> load(folder)));
         assertEquals(
                 "plugin " + text + ": not a jar (zip END header not found)", error(ErrorKind.PLUGIN, () -> load(text)));
         assertEquals(
@@ -218,12 +220,15 @@ class PluginRegistryTest {
         try (PluginRegistry registry = load(jar)) {
             String message = error(ErrorKind.CONFIG, () -> registry.device("acme-dsk"));
             assertTrue(
-                    message.startsWith("unknown device type \"acme-dsk\" (did you mean \"acme-disk\"? known: "), message);
+                    message.startsWith("unknown device type \"acme-dsk\" (did you mean \"acme-disk\"? known: "),
+                    message);
             assertTrue(message.contains("acme-disk"), message);
-            assertTrue(
-                    error(ErrorKind.CONFIG, () -> registry.drive(EntrySpec.of("acme-disk", Map.of()).at("drives.d")))
-                            .startsWith(
-                                    "drives.d.type: unknown drive type \"acme-disk\" (there is a device type of that name; "));
+            assertTrue(error(
+                            ErrorKind.CONFIG,
+                            () -> registry.drive(
+                                    EntrySpec.of("acme-disk", Map.of()).at("drives.d")))
+                    .startsWith(
+                            "drives.d.type: unknown drive type \"acme-disk\" (there is a device type of that name; "));
             assertEquals(
                     "unknown type \"acme-dsk\" (did you mean \"acme-disk\"?)",
                     error(ErrorKind.CONFIG, () -> registry.describe("acme-dsk")));

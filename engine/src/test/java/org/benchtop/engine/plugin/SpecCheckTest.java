@@ -21,9 +21,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class SpecCheckTest {
-    private static final String BODY = PluginRegistryTest.BODY
-                    .replace("NAME", "checked")
-                    .replace("TYPE", "checked-disk") + """
+    private static final String BODY =
+            PluginRegistryTest.BODY.replace("NAME", "checked").replace("TYPE", "checked-disk") + """
             public List<BlockBackendType<?>> blockBackendTypes() { return List.of(new Filter(), new File()); }
             public List<MachineType> machineTypes() { return List.of(new Board()); }
             public record FilterOptions(@Option(doc = "what to filter", ref = Option.Ref.DRIVE) String drive) {}
@@ -65,11 +64,11 @@ class SpecCheckTest {
     private List<String> check(String yaml) {
         Problems problems = new Problems();
         MachineYaml.parse(
-                        "{machine: checked-board, boot: none, " + yaml + "}",
+                        "{machine: checked-board, " + (yaml.startsWith("boot") ? "" : "boot: none, ") + yaml + "}",
                         "vm.yaml",
                         Path.of("/"),
                         "vm",
-                        _ -> Optional.empty())
+                        name -> Optional.empty())
                 .spec(problems)
                 .ifPresent(spec -> SpecCheck.check(spec, registry, problems));
         return problems.all().stream().map(Object::toString).toList();
@@ -90,6 +89,7 @@ class SpecCheckTest {
             value = {
                 "devices: [{type: checked-disk, drive: x}] | vm.yaml:1:76 devices[0].drive: no drive \"x\" (there are no drives)",
                 "drives: {a: {type: checked-file, file: x, cach: none}} | vm.yaml:1:80 drives.a.cach: unknown option \"cach\" of checked-file (did you mean \"cache\"?)",
+                "boot: {guest: nobody} | vm.yaml:1:40 boot.guest: unknown guest program \"nobody\" (there are none)",
                 "accel: {x: 1} | vm.yaml:1:45 accel: missing \"type\" of this accel",
                 "accel: {type: auto, x: 1} | vm.yaml:1:45 accel: auto has no options (choose a CPU engine to give it some)",
                 "drives: {a: {type: checked-file, file: x}}, devices: [{type: checked-disk, drive: a}, {type: checked-disk, drive: a}] | vm.yaml:1:152 devices[1].drive: the drive \"a\" is used by devices[0] already",
@@ -125,11 +125,26 @@ class SpecCheckTest {
                 file = form;
             }
         }
-        assertEquals("https://json-schema.org/draft/2020-12/schema", schema.get("$schema").asText());
+        assertEquals(
+                "https://json-schema.org/draft/2020-12/schema",
+                schema.get("$schema").asText());
         assertEquals(
                 List.of(
-                        "name", "machine", "cpus", "iothreads", "plugins", "on-reboot", "on-panic", "accel", "cpu", "memory",
-                        "boot", "drives", "chardevs", "netdevs", "devices"),
+                        "name",
+                        "machine",
+                        "cpus",
+                        "iothreads",
+                        "plugins",
+                        "on-reboot",
+                        "on-panic",
+                        "accel",
+                        "cpu",
+                        "memory",
+                        "boot",
+                        "drives",
+                        "chardevs",
+                        "netdevs",
+                        "devices"),
                 keys);
         JsonNode found = java.util.Objects.requireNonNull(file);
         assertEquals("[\"type\",\"file\"]", found.get("required").toString());

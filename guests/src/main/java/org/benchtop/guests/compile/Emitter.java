@@ -319,8 +319,8 @@ final class Emitter {
                 }
                 finish(insn, target);
             }
-            case MIN -> select(insn, Translator.LESS);
-            case MAX -> select(insn, Translator.GREATER);
+            case MIN -> select(insn, Condition.LESS);
+            case MAX -> select(insn, Condition.GREATER);
             case LEADING_ZEROS, TRAILING_ZEROS -> countZeros(insn);
             case COMPARE, UCOMPARE -> compareToInt(insn);
             case LOAD -> load(insn);
@@ -627,8 +627,8 @@ final class Emitter {
         boolean unsigned = insn.op == Op.UCOMPARE;
         moveTo(RAX, insn.args[0], insn.wide);
         applyAlu(Assembler.CMP, insn.wide, RAX, insn.args[1]);
-        asm.emit(0x0f, 0x90 | (unsigned ? 7 : Translator.GREATER), 0xc0);
-        asm.emit(0x0f, 0x90 | (unsigned ? Translator.BELOW : Translator.LESS), 0xc1);
+        asm.emit(0x0f, 0x90 | (unsigned ? Condition.ABOVE : Condition.GREATER), 0xc0);
+        asm.emit(0x0f, 0x90 | (unsigned ? Condition.BELOW : Condition.LESS), 0xc1);
         asm.emit(0x0f, 0xb6, 0xc0, 0x0f, 0xb6, 0xc9);
         asm.alu(Assembler.SUB, false, RAX, RCX);
         finish(insn, RAX);
@@ -649,7 +649,7 @@ final class Emitter {
             // The quotient of the smallest value and -1 does not fit and would fault.
             int ordinary = asm.newLabel();
             asm.aluImmediate(Assembler.CMP, wide, RCX, -1);
-            asm.jcc(Translator.NOT_EQUAL, ordinary);
+            asm.jcc(Condition.NOT_EQUAL, ordinary);
             asm.neg(wide, RAX);
             asm.movImmediate(RDX, 0);
             asm.jmp(done);
@@ -740,7 +740,7 @@ final class Emitter {
             Operand swap = a;
             a = b;
             b = swap;
-            condition = mirrored(condition);
+            condition = Condition.mirrored(condition);
         }
         if (b instanceof Imm imm && imm.value() == 0 && a instanceof Reg reg && inRegister(reg.id())) {
             asm.test(insn.wide, location(reg.id()), location(reg.id()));
@@ -752,28 +752,13 @@ final class Emitter {
         int taken = insn.targets[0];
         int other = insn.targets[1];
         if (taken == next) {
-            asm.jcc(condition ^ 1, labels[other]);
+            asm.jcc(Condition.negated(condition), labels[other]);
         } else {
             asm.jcc(condition, labels[taken]);
             if (other != next) {
                 asm.jmp(labels[other]);
             }
         }
-    }
-
-    /** The condition that holds for swapped operands. */
-    private static int mirrored(int condition) {
-        return switch (condition) {
-            case Translator.LESS -> Translator.GREATER;
-            case Translator.GREATER -> Translator.LESS;
-            case Translator.LESS_EQUAL -> Translator.GREATER_EQUAL;
-            case Translator.GREATER_EQUAL -> Translator.LESS_EQUAL;
-            case Translator.BELOW -> 7;
-            case 7 -> Translator.BELOW;
-            case 3 -> 6;
-            case 6 -> 3;
-            default -> condition;
-        };
     }
 
     private void switchTo(Insn insn, int next) {
@@ -793,7 +778,7 @@ final class Emitter {
             }
             asm.aluImmediate(Assembler.SUB, false, RAX, (int) low);
             asm.aluImmediate(Assembler.CMP, false, RAX, (int) span);
-            asm.jcc(3, labels[defaultTarget]);
+            asm.jcc(Condition.ABOVE_EQUAL, labels[defaultTarget]);
             asm.emit(0xff, 0x24, 0xc5);
             tables.add(new JumpTable(asm.position(), targets));
             asm.emit32(0);
@@ -810,7 +795,7 @@ final class Emitter {
         if (to - from <= 4) {
             for (int i = from; i < to; i++) {
                 asm.aluImmediate(Assembler.CMP, false, RAX, insn.keys[order[i]]);
-                asm.jcc(Translator.EQUAL, labels[insn.targets[order[i]]]);
+                asm.jcc(Condition.EQUAL, labels[insn.targets[order[i]]]);
             }
             return;
         }
@@ -818,7 +803,7 @@ final class Emitter {
         int upper = asm.newLabel();
         int end = asm.newLabel();
         asm.aluImmediate(Assembler.CMP, false, RAX, insn.keys[order[middle]]);
-        asm.jcc(Translator.GREATER_EQUAL, upper);
+        asm.jcc(Condition.GREATER_EQUAL, upper);
         search(insn, order, from, middle);
         asm.jmp(end);
         asm.bind(upper);

@@ -7,7 +7,7 @@ import org.benchtop.guests.compile.Ir.Insn;
 import org.benchtop.guests.compile.Ir.Kind;
 import org.benchtop.guests.compile.Ir.Op;
 import org.benchtop.guests.compile.Ir.Operand;
-import org.benchtop.guests.compile.Translator.Address;
+import org.benchtop.guests.compile.StackValue.Address;
 
 /** Calls that become instructions in place: the {@code Guest} class and a few methods of the Java library. */
 final class Intrinsics {

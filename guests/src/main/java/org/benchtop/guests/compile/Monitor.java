@@ -130,7 +130,7 @@ final class Monitor {
         asm.emit(0xf0);
         asm.rm(false, 0x0fc1, Assembler.RAX, Assembler.Mem.absolute((int) GuestLayout.CPU_COUNT)); // lock xadd
         asm.aluImmediate(Assembler.CMP, false, Assembler.RAX, GuestLayout.MAX_CPUS);
-        asm.jcc(3, parkLabel);
+        asm.jcc(Condition.ABOVE_EQUAL, parkLabel);
         asm.lea(false, Assembler.RCX, Assembler.Mem.at(Assembler.RAX, 1));
         asm.shiftImmediate(Assembler.SHL, false, Assembler.RCX, 16);
         asm.lea(true, Assembler.RSP, Assembler.Mem.at(Assembler.RCX, (int) GuestLayout.STACKS));
@@ -225,12 +225,12 @@ final class Monitor {
         int done = asm.newLabel();
         asm.aluImmediate(Assembler.SUB, false, Assembler.RAX, CALL_WAIT);
         asm.aluImmediate(Assembler.CMP, false, Assembler.RAX, CALL_FLUSH_TLB - CALL_WAIT);
-        asm.jcc(7, exception);
+        asm.jcc(Condition.ABOVE, exception);
         asm.aluImmediate(Assembler.ADD, true, Assembler.Mem.at(Assembler.RSP, 0), 2); // past the UD2
         asm.test(false, Assembler.RAX, Assembler.RAX);
-        asm.jcc(5, others);
+        asm.jcc(Condition.NOT_EQUAL, others);
         asm.aluStore(Assembler.CMP, true, Assembler.Mem.at(Assembler.RDI, 0), Assembler.RSI);
-        asm.jcc(5, done);
+        asm.jcc(Condition.NOT_EQUAL, done);
         asm.emit(0xfb, 0xf4); // sti; hlt: an interrupt cannot come between them
         asm.bind(done);
         asm.emit(0x48, 0xcf); // iretq
@@ -251,7 +251,7 @@ final class Monitor {
     private void callCase(int call, int... code) {
         int next = asm.newLabel();
         asm.aluImmediate(Assembler.CMP, false, Assembler.RAX, call - CALL_WAIT);
-        asm.jcc(5, next);
+        asm.jcc(Condition.NOT_EQUAL, next);
         asm.emit(code);
         asm.emit(0x48, 0xcf);
         asm.bind(next);
@@ -285,7 +285,7 @@ final class Monitor {
         asm.emit(0xf0, 0x0f, 0xba, 0x2c, 0x25); // lock bts dword [TRAP_OWNER], 0
         asm.emit32((int) GuestLayout.TRAP_OWNER);
         asm.emit8(0);
-        asm.jcc(2, again);
+        asm.jcc(Condition.BELOW, again);
         asm.mov(true, Assembler.RDI, Assembler.RSP);
         asm.emit(0x6a, USER_DATA);
         asm.emit8(0x68);
@@ -301,7 +301,7 @@ final class Monitor {
         asm.movSymbol(Assembler.RCX, TRAP_STACK, 0);
         asm.alu(Assembler.SUB, true, Assembler.RAX, Assembler.RCX);
         asm.aluImmediate(Assembler.CMP, true, Assembler.RAX, TRAP_STACK_SIZE);
-        asm.jcc(7, parkLabel);
+        asm.jcc(Condition.ABOVE, parkLabel);
         asm.movImmediate(Assembler.RAX, 126);
         asm.movImmediate(Assembler.RDX, GuestLayout.EXIT_PORT);
         asm.emit8(0xef); // out dx, eax

@@ -40,7 +40,7 @@ final class Program {
     private final List<CodeBlob> blobs = new ArrayList<>();
     private final Map<String, String> places = new HashMap<>();
     private final Map<String, String> aliases = new LinkedHashMap<>();
-    private final Map<String, Translator.Value> constantFields = new HashMap<>();
+    private final Map<String, StackValue> constantFields = new HashMap<>();
     private final Map<String, String> callers = new HashMap<>();
     private final Map<String, MethodTypeDesc> methodTypes = new HashMap<>();
     private final Set<ClassUnit> started = new LinkedHashSet<>();
@@ -82,7 +82,7 @@ final class Program {
     }
 
     /** The value of a static final field that its initialiser sets to a constant or an address. */
-    Optional<Translator.Value> constantField(String owner, String name) {
+    Optional<StackValue> constantField(String owner, String name) {
         return Optional.ofNullable(constantFields.get(owner.replace('/', '.') + "." + name));
     }
 
@@ -91,7 +91,7 @@ final class Program {
      *
      * @return false if the field has been read already, and so needs a place in memory
      */
-    boolean declareConstant(ClassUnit unit, String name, Translator.Value value) {
+    boolean declareConstant(ClassUnit unit, String name, StackValue value) {
         String symbol = unit.binaryName() + "." + name;
         boolean fresh = !areas.containsKey(symbol)
                 && unit.field(name)

@@ -46,6 +46,11 @@ import org.benchtop.guests.compile.Ir.Op;
 import org.benchtop.guests.compile.Ir.Operand;
 import org.benchtop.guests.compile.Ir.Reg;
 import org.benchtop.guests.compile.Ir.Sym;
+import org.benchtop.guests.compile.StackValue.Address;
+import org.benchtop.guests.compile.StackValue.Comparison;
+import org.benchtop.guests.compile.StackValue.Constant;
+import org.benchtop.guests.compile.StackValue.InReg;
+import org.benchtop.guests.compile.StackValue.Sum;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
 
@@ -57,44 +62,7 @@ import org.benchtop.spi.ErrorKind;
  * entries pass through one fixed virtual register per depth.
  */
 final class Translator {
-    /** x86 condition codes. */
-    static final int BELOW = 2;
-
-    static final int EQUAL = 4;
-    static final int NOT_EQUAL = 5;
-    static final int LESS = 12;
-    static final int GREATER_EQUAL = 13;
-    static final int LESS_EQUAL = 14;
-    static final int GREATER = 15;
-
     static final ClassDesc TASK = ClassDesc.of("org.benchtop.guests.lang.CpuTask");
-
-    /** An entry of the symbolic operand stack. */
-    sealed interface Value {
-        Kind kind();
-    }
-
-    record InReg(int id, Kind kind) implements Value {}
-
-    record Constant(long value, Kind kind) implements Value {}
-
-    record Address(String symbol, Kind kind) implements Value {}
-
-    /** A 64-bit base register plus a constant, not yet added. */
-    record Sum(int base, int displacement) implements Value {
-        @Override
-        public Kind kind() {
-            return Kind.LONG;
-        }
-    }
-
-    /** The result of {@code lcmp} or {@code compareUnsigned}, not yet computed. */
-    record Comparison(Operand left, Operand right, boolean wide, boolean unsigned) implements Value {
-        @Override
-        public Kind kind() {
-            return Kind.INT;
-        }
-    }
 
     private final Program program;
     private final ClassUnit unit;
@@ -104,7 +72,7 @@ final class Translator {
     private final Map<Integer, List<Kind>> entryStacks = new HashMap<>();
     private final Map<Integer, Integer> locals = new HashMap<>();
     private final Map<Integer, Integer> joins = new HashMap<>();
-    private List<Value> stack = new ArrayList<>();
+    private List<StackValue> stack = new ArrayList<>();
     private Ir.Block current;
     private boolean reachable = true;
     private int line;
@@ -249,7 +217,7 @@ final class Translator {
             }
             return;
         }
-        List<Kind> kinds = stack.stream().map(Value::kind).toList();
+        List<Kind> kinds = stack.stream().map(StackValue::kind).toList();
         for (Ir.Block target : targets) {
             List<Kind> expected = entryStacks.putIfAbsent(target.id, kinds);
             if (expected != null && !expected.equals(kinds)) {
@@ -259,25 +227,25 @@ final class Translator {
         Set<Integer> written = new HashSet<>();
         for (int depth = 0; depth < stack.size(); depth++) {
             int join = join(depth, kinds.get(depth));
-            if (!(stack.get(depth) instanceof InReg reg && reg.id == join)) {
+            if (!(stack.get(depth) instanceof InReg reg && reg.id() == join)) {
                 written.add(join);
             }
         }
         for (int depth = 0; depth < stack.size(); depth++) {
-            Value value = stack.get(depth);
+            StackValue value = stack.get(depth);
             int own = join(depth, kinds.get(depth));
-            if (value instanceof InReg reg && reg.id != own && written.contains(reg.id)) {
+            if (value instanceof InReg reg && reg.id() != own && written.contains(reg.id())) {
                 stack.set(depth, copy(value));
-            } else if (value instanceof Sum sum && written.contains(sum.base)
+            } else if (value instanceof Sum sum && written.contains(sum.base())
                     || value instanceof Comparison comparison
-                            && (reads(comparison.left, written) || reads(comparison.right, written))) {
+                            && (reads(comparison.left(), written) || reads(comparison.right(), written))) {
                 stack.set(depth, toReg(value));
             }
         }
         for (int depth = 0; depth < stack.size(); depth++) {
             int join = join(depth, kinds.get(depth));
-            Value value = stack.get(depth);
-            if (!(value instanceof InReg reg && reg.id == join)) {
+            StackValue value = stack.get(depth);
+            if (!(value instanceof InReg reg && reg.id() == join)) {
                 assign(join, kinds.get(depth), value);
                 stack.set(depth, new InReg(join, kinds.get(depth)));
             }
@@ -307,11 +275,11 @@ final class Translator {
         current.insns.add(insn);
     }
 
-    void push(Value value) {
+    void push(StackValue value) {
         stack.add(value);
     }
 
-    Value pop() {
+    StackValue pop() {
         if (stack.isEmpty()) {
             throw unsupported("malformed bytecode (operand stack underflow)");
         }
@@ -337,17 +305,17 @@ final class Translator {
         push(new InReg(insn.dst, kind));
     }
 
-    Operand operand(Value value) {
+    Operand operand(StackValue value) {
         return switch (value) {
-            case InReg reg -> new Reg(reg.id);
-            case Constant constant -> new Imm(constant.value);
-            case Address address -> new Sym(address.symbol, 0);
-            case Sum sum -> new Reg(toReg(sum).id);
-            case Comparison comparison -> new Reg(toReg(comparison).id);
+            case InReg reg -> new Reg(reg.id());
+            case Constant constant -> new Imm(constant.value());
+            case Address address -> new Sym(address.symbol(), 0);
+            case Sum sum -> new Reg(toReg(sum).id());
+            case Comparison comparison -> new Reg(toReg(comparison).id());
         };
     }
 
-    private InReg toReg(Value value) {
+    private InReg toReg(StackValue value) {
         if (value instanceof InReg reg) {
             return reg;
         }
@@ -356,48 +324,48 @@ final class Translator {
         return new InReg(dst, value.kind());
     }
 
-    private InReg copy(Value value) {
+    private InReg copy(StackValue value) {
         int dst = method.newRegister(value.kind());
         assign(dst, value.kind(), value);
         return new InReg(dst, value.kind());
     }
 
-    private void assign(int dst, Kind kind, Value value) {
+    private void assign(int dst, Kind kind, StackValue value) {
         switch (value) {
-            case Sum sum -> append(new Insn(Op.ADD, true, dst, new Reg(sum.base), new Imm(sum.displacement)));
+            case Sum sum -> append(new Insn(Op.ADD, true, dst, new Reg(sum.base()), new Imm(sum.displacement())));
             case Comparison comparison ->
                 append(new Insn(
-                        comparison.unsigned ? Op.UCOMPARE : Op.COMPARE,
-                        comparison.wide,
+                        comparison.unsigned() ? Op.UCOMPARE : Op.COMPARE,
+                        comparison.wide(),
                         dst,
-                        comparison.left,
-                        comparison.right));
-            case InReg reg -> append(new Insn(Op.MOVE, kind.wide(), dst, new Reg(reg.id)));
-            case Constant constant -> append(new Insn(Op.MOVE, kind.wide(), dst, new Imm(constant.value)));
-            case Address address -> append(new Insn(Op.MOVE, kind.wide(), dst, new Sym(address.symbol, 0)));
+                        comparison.left(),
+                        comparison.right()));
+            case InReg reg -> append(new Insn(Op.MOVE, kind.wide(), dst, new Reg(reg.id())));
+            case Constant constant -> append(new Insn(Op.MOVE, kind.wide(), dst, new Imm(constant.value())));
+            case Address address -> append(new Insn(Op.MOVE, kind.wide(), dst, new Sym(address.symbol(), 0)));
         }
     }
 
     /** Pops an address; sums with a constant become the displacement of {@code access}. */
     Operand popAddress(Insn access) {
-        Value value = pop();
+        StackValue value = pop();
         if (value instanceof Sum sum) {
-            access.displacement = sum.displacement;
-            return new Reg(sum.base);
+            access.displacement = sum.displacement();
+            return new Reg(sum.base());
         }
         return operand(value);
     }
 
     int popConstant(String what) {
-        if (pop() instanceof Constant constant && constant.value == (int) constant.value) {
-            return (int) constant.value;
+        if (pop() instanceof Constant constant && constant.value() == (int) constant.value()) {
+            return (int) constant.value();
         }
         throw unsupported("a variable as " + what + " (allowed: a constant)");
     }
 
     String popText(String what) {
         if (pop() instanceof Address address) {
-            return program.text(address.symbol)
+            return program.text(address.symbol())
                     .orElseThrow(() -> unsupported("an address as " + what + " (allowed: a string literal)"));
         }
         throw unsupported("a variable as " + what + " (allowed: a string literal)");
@@ -431,7 +399,7 @@ final class Translator {
                 if (result.opcode() == Opcode.RETURN) {
                     append(new Insn(Op.RETURN, false, Insn.NO_RESULT));
                 } else {
-                    Value value = pop();
+                    StackValue value = pop();
                     append(new Insn(Op.RETURN, value.kind().wide(), Insn.NO_RESULT, operand(value)));
                 }
                 reachable = false;
@@ -474,9 +442,9 @@ final class Translator {
 
     private void store(int slot, Kind kind) {
         int register = local(slot, kind);
-        Value value = pop();
-        boolean referenced = stack.stream().anyMatch(entry -> uses(entry, register));
-        if (!referenced && value instanceof InReg reg && retarget(reg.id, register)) {
+        StackValue value = pop();
+        boolean referenced = stack.stream().anyMatch(entry -> entry.uses(register));
+        if (!referenced && value instanceof InReg reg && retarget(reg.id(), register)) {
             return;
         }
         saveFromStack(register);
@@ -489,29 +457,17 @@ final class Translator {
                 || current.insns.getLast().dst != temporary
                 || locals.containsValue(temporary)
                 || joins.containsValue(temporary)
-                || stack.stream().anyMatch(entry -> uses(entry, temporary))) {
+                || stack.stream().anyMatch(entry -> entry.uses(temporary))) {
             return false;
         }
         current.insns.getLast().dst = register;
         return true;
     }
 
-    private static boolean uses(Value value, int register) {
-        return switch (value) {
-            case InReg reg -> reg.id == register;
-            case Sum sum -> sum.base == register;
-            case Comparison comparison ->
-                comparison.left instanceof Reg left && left.id() == register
-                        || comparison.right instanceof Reg right && right.id() == register;
-            case Constant constant -> false;
-            case Address address -> false;
-        };
-    }
-
     /** Copies stack entries that still refer to {@code register}, which is about to change. */
     private void saveFromStack(int register) {
         for (int i = 0; i < stack.size(); i++) {
-            if (uses(stack.get(i), register)) {
+            if (stack.get(i).uses(register)) {
                 stack.set(i, copy(stack.get(i)));
             }
         }
@@ -559,28 +515,28 @@ final class Translator {
     }
 
     void binary(Op op, Kind kind) {
-        Value right = pop();
-        Value left = pop();
+        StackValue right = pop();
+        StackValue left = pop();
         Operand b = operand(right);
         define(op, kind, operand(left), b);
     }
 
     private void addLong() {
-        Value right = pop();
-        Value left = pop();
+        StackValue right = pop();
+        StackValue left = pop();
         if (left instanceof Constant && !(right instanceof Constant)) {
-            Value swap = left;
+            StackValue swap = left;
             left = right;
             right = swap;
         }
-        if (right instanceof Constant constant && constant.value == (int) constant.value) {
+        if (right instanceof Constant constant && constant.value() == (int) constant.value()) {
             if (left instanceof InReg reg) {
-                push(new Sum(reg.id, (int) constant.value));
+                push(new Sum(reg.id(), (int) constant.value()));
                 return;
             }
             if (left instanceof Sum sum
-                    && constant.value + sum.displacement == (int) (constant.value + sum.displacement)) {
-                push(new Sum(sum.base, (int) (constant.value + sum.displacement)));
+                    && constant.value() + sum.displacement() == (int) (constant.value() + sum.displacement())) {
+                push(new Sum(sum.base(), (int) (constant.value() + sum.displacement())));
                 return;
             }
         }
@@ -589,9 +545,9 @@ final class Translator {
     }
 
     private void andLong() {
-        Value right = pop();
-        Value left = pop();
-        if (right instanceof Constant constant && constant.value == 0xffff_ffffL) {
+        StackValue right = pop();
+        StackValue left = pop();
+        if (right instanceof Constant constant && constant.value() == 0xffff_ffffL) {
             define(Op.ZEXT32, Kind.LONG, operand(left));
             return;
         }
@@ -609,17 +565,17 @@ final class Translator {
     private void convert(ConvertInstruction convert) {
         switch (convert.opcode()) {
             case I2L -> {
-                Value value = pop();
+                StackValue value = pop();
                 if (value instanceof Constant constant) {
-                    push(new Constant(constant.value, Kind.LONG));
+                    push(new Constant(constant.value(), Kind.LONG));
                 } else {
                     define(Op.SEXT32, Kind.LONG, operand(value));
                 }
             }
             case L2I -> {
-                Value value = pop();
+                StackValue value = pop();
                 if (value instanceof Constant constant) {
-                    push(new Constant((int) constant.value, Kind.INT));
+                    push(new Constant((int) constant.value(), Kind.INT));
                 } else {
                     define(Op.MOVE, Kind.INT, operand(value));
                 }
@@ -639,41 +595,30 @@ final class Translator {
                 jumpTo(blockAt(branch.target()));
                 reachable = false;
             }
-            case IFEQ -> branchOnZero(EQUAL, branch);
-            case IFNE -> branchOnZero(NOT_EQUAL, branch);
-            case IFLT -> branchOnZero(LESS, branch);
-            case IFGE -> branchOnZero(GREATER_EQUAL, branch);
-            case IFGT -> branchOnZero(GREATER, branch);
-            case IFLE -> branchOnZero(LESS_EQUAL, branch);
-            case IF_ICMPEQ -> branchOnInts(EQUAL, branch);
-            case IF_ICMPNE -> branchOnInts(NOT_EQUAL, branch);
-            case IF_ICMPLT -> branchOnInts(LESS, branch);
-            case IF_ICMPGE -> branchOnInts(GREATER_EQUAL, branch);
-            case IF_ICMPGT -> branchOnInts(GREATER, branch);
-            case IF_ICMPLE -> branchOnInts(LESS_EQUAL, branch);
+            case IFEQ -> branchOnZero(Condition.EQUAL, branch);
+            case IFNE -> branchOnZero(Condition.NOT_EQUAL, branch);
+            case IFLT -> branchOnZero(Condition.LESS, branch);
+            case IFGE -> branchOnZero(Condition.GREATER_EQUAL, branch);
+            case IFGT -> branchOnZero(Condition.GREATER, branch);
+            case IFLE -> branchOnZero(Condition.LESS_EQUAL, branch);
+            case IF_ICMPEQ -> branchOnInts(Condition.EQUAL, branch);
+            case IF_ICMPNE -> branchOnInts(Condition.NOT_EQUAL, branch);
+            case IF_ICMPLT -> branchOnInts(Condition.LESS, branch);
+            case IF_ICMPGE -> branchOnInts(Condition.GREATER_EQUAL, branch);
+            case IF_ICMPGT -> branchOnInts(Condition.GREATER, branch);
+            case IF_ICMPLE -> branchOnInts(Condition.LESS_EQUAL, branch);
             default -> throw unsupported("comparison of references");
         }
     }
 
     private void branchOnZero(int condition, BranchInstruction branch) {
-        Value value = pop();
+        StackValue value = pop();
         if (value instanceof Comparison comparison) {
-            int code = comparison.unsigned ? unsigned(condition) : condition;
-            emitBranch(code, comparison.wide, comparison.left, comparison.right, branch);
+            int code = comparison.unsigned() ? Condition.unsigned(condition) : condition;
+            emitBranch(code, comparison.wide(), comparison.left(), comparison.right(), branch);
         } else {
             emitBranch(condition, false, operand(value), new Imm(0), branch);
         }
-    }
-
-    /** The unsigned condition that asks the same of operands as a signed one. */
-    static int unsigned(int condition) {
-        return switch (condition) {
-            case LESS -> BELOW;
-            case GREATER_EQUAL -> 3;
-            case LESS_EQUAL -> 6;
-            case GREATER -> 7;
-            default -> condition;
-        };
     }
 
     private void branchOnInts(int condition, BranchInstruction branch) {
@@ -869,7 +814,7 @@ final class Translator {
                 insertBelow(copied, stack.get(top - copied).kind() == Kind.LONG ? 1 : 2);
             }
             case SWAP -> {
-                Value value = pop();
+                StackValue value = pop();
                 stack.add(stack.size() - 1, value);
             }
             default -> throw unsupported("the instruction " + opcode);
@@ -887,7 +832,7 @@ final class Translator {
 
     /** Computes a lazily held entry before it is duplicated. */
     private void settle(int index) {
-        Value value = stack.get(index);
+        StackValue value = stack.get(index);
         if (value instanceof Sum || value instanceof Comparison) {
             stack.set(index, toReg(value));
         }

@@ -18,7 +18,7 @@ final class DifferentialTest {
     private static final int METHODS = 60;
 
     @ParameterizedTest
-    @ValueSource(longs = {1, 20_261_130, 0x5eed})
+    @ValueSource(longs = {1, 0x5eed})
     void randomMethodsAgreeWithTheJvm(long seed) throws Exception {
         Map<String, String> sources = new LinkedHashMap<>();
         RandomJava generator = new RandomJava(seed);

@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.benchtop.pc.common.IsaDescription;
@@ -83,6 +84,10 @@ class AcpiTablesTest {
         return tables;
     }
 
+    private static byte[] table(String signature, byte[] memory) {
+        return Objects.requireNonNull(walk(memory).get(signature), signature);
+    }
+
     private static void collect(byte[] memory, int at, Map<String, byte[]> tables) {
         int length = little(memory).getInt(at + 4);
         String signature = text(memory, at, 4);
@@ -99,7 +104,7 @@ class AcpiTablesTest {
 
     @Test
     void fadtTellsWhereTheFixedHardwareIs() {
-        byte[] fadt = walk(new AcpiTables(board(1)).placeAt(GPA)).get("FACP");
+        byte[] fadt = table("FACP", new AcpiTables(board(1)).placeAt(GPA));
         ByteBuffer view = little(fadt);
 
         assertEquals(244, fadt.length);
@@ -122,7 +127,7 @@ class AcpiTablesTest {
 
     @Test
     void madtListsEveryProcessorTheIoApicAndTheOverrides() {
-        byte[] madt = walk(new AcpiTables(board(300)).placeAt(GPA)).get("APIC");
+        byte[] madt = table("APIC", new AcpiTables(board(300)).placeAt(GPA));
         int localApics = 0;
         int x2Apics = 0;
         int overrides = 0;
@@ -199,7 +204,7 @@ class AcpiTablesTest {
     @Test
     void dsdtDisassemblesAndCompilesWithoutErrors(@TempDir Path folder) throws Exception {
         assumeTrue(Files.isExecutable(Path.of("/usr/bin/iasl")), "iasl (Debian package acpica-tools) is not installed");
-        byte[] dsdt = walk(new AcpiTables(board(4)).placeAt(GPA)).get("DSDT");
+        byte[] dsdt = table("DSDT", new AcpiTables(board(4)).placeAt(GPA));
         Files.write(folder.resolve("dsdt.aml"), dsdt);
 
         String disassembly = run(folder, "iasl", "-d", "dsdt.aml");
@@ -217,7 +222,7 @@ class AcpiTablesTest {
         assumeTrue(Files.isExecutable(Path.of("/usr/bin/iasl")), "iasl (Debian package acpica-tools) is not installed");
         Map<String, byte[]> tables = walk(new AcpiTables(board(2)).placeAt(GPA));
         for (String signature : List.of("FACP", "APIC", "XSDT", "RSDT")) {
-            Files.write(folder.resolve(signature + ".aml"), tables.get(signature));
+            Files.write(folder.resolve(signature + ".aml"), Objects.requireNonNull(tables.get(signature)));
 
             String output = run(folder, "iasl", "-d", signature + ".aml");
 

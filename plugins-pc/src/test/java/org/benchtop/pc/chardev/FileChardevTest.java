@@ -103,8 +103,8 @@ class FileChardevTest implements ChardevContract {
                 assertThrows(BenchtopException.class, () -> open("missing/out.log", false, Optional.empty()));
 
         assertEquals(ErrorKind.HOST, e.kind());
-        assertTrue(e.getMessage().contains("missing/out.log"), e.getMessage());
-        assertTrue(e.getMessage().contains("no such file or directory"), e.getMessage());
+        assertTrue(String.valueOf(e.getMessage()).contains("missing/out.log"), e.getMessage());
+        assertTrue(String.valueOf(e.getMessage()).contains("no such file or directory"), e.getMessage());
     }
 
     @Test

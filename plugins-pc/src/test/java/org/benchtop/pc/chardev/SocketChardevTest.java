@@ -175,7 +175,7 @@ class SocketChardevTest implements ChardevContract {
         BenchtopException e = assertThrows(BenchtopException.class, () -> open(unix(false, false, Duration.ZERO)));
 
         assertEquals(ErrorKind.HOST, e.kind());
-        assertTrue(e.getMessage().contains("con.sock"), e.getMessage());
+        assertTrue(String.valueOf(e.getMessage()).contains("con.sock"), e.getMessage());
     }
 
     @Test
@@ -208,7 +208,7 @@ class SocketChardevTest implements ChardevContract {
 
         BenchtopException e = assertThrows(BenchtopException.class, () -> open(unix(true, false, Duration.ZERO)));
 
-        assertTrue(e.getMessage().contains("cannot listen"), e.getMessage());
+        assertTrue(String.valueOf(e.getMessage()).contains("cannot listen"), e.getMessage());
     }
 
     @Test

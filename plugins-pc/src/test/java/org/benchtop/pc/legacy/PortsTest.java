@@ -112,7 +112,7 @@ class PortsTest {
                 context.pioWrite(0x402, 1, 'x');
             }
 
-            assertTrue(device.inspect().get("lines").toString().contains("xxx"));
+            assertTrue(String.valueOf(device.inspect().get("lines")).contains("xxx"));
         }
     }
 

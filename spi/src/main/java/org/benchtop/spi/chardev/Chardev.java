@@ -10,7 +10,10 @@ import org.benchtop.spi.event.EventLoop;
  * hears of it with {@link ChardevFrontend#writable}.
  */
 public interface Chardev extends AutoCloseable {
-    /** Connects the guest's side; its methods are then called on {@code loop}. */
+    /**
+     * Connects the guest's side; its methods are then called on {@code loop}. Where the other side is there already,
+     * {@link ChardevEvent#OPENED} comes first.
+     */
     void connect(ChardevFrontend frontend, EventLoop loop);
 
     /** Disconnects the guest's side. */

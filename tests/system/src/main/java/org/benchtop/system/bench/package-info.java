@@ -1,4 +1,4 @@
-/** Benchmarks of the engine against the least that C can do; run by hand, never as tests. */
+/** Benchmarks against other emulators and against C; run by hand, never as tests. */
 @NullMarked
 package org.benchtop.system.bench;
 

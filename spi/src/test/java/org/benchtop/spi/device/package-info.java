@@ -1,4 +1,4 @@
 @NullMarked
-package org.benchtop.engine.config;
+package org.benchtop.spi.device;
 
 import org.jspecify.annotations.NullMarked;

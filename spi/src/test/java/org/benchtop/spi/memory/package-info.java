@@ -1,4 +1,4 @@
 @NullMarked
-package org.benchtop.engine.plugin;
+package org.benchtop.spi.memory;
 
 import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,4 @@
 @NullMarked
-package org.benchtop.engine.boot;
+package org.benchtop.spi.bus;
 
 import org.jspecify.annotations.NullMarked;

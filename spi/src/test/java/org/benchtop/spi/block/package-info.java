@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.spi.block;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.spi;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.spi.pci;
+
+import org.jspecify.annotations.NullMarked;
