@@ -214,7 +214,9 @@ public final class QueuePump {
             return;
         }
         publish();
-        if (!owner.operational() || !queue.hasAvailable()) {
+        // A turn that ended in the middle has left notifications suppressed, even if nothing has come since.
+        boolean nothingToDo = queue.notifying() && !queue.hasAvailable();
+        if (nothingToDo || !owner.operational()) {
             return;
         }
         turnChains = TURN_CHAINS;

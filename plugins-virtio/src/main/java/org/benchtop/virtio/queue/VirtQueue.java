@@ -306,6 +306,11 @@ public final class VirtQueue {
         return (now - event - 1 & 0xffff) < (now - before & 0xffff);
     }
 
+    /** Whether the driver has been asked for notifications. */
+    boolean notifying() {
+        return notifying;
+    }
+
     /** Tells the driver that notifications are not needed for now. */
     public void suppressNotifications() {
         notifying = false;

@@ -158,6 +158,30 @@ final class VirtioBlkNotificationsTest {
         assertFalse(machine.needsReset());
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {1, 1023, 1024, 1025, 2048, 4096})
+    void driverIsAskedForNotificationsHoweverTheTurnsEnded(int requests) {
+        HeldBlockBackend drive = BlkMachine.disk().automatic();
+        BlkMachine machine = running(drive, true);
+        int head = machine.requests.read(0, 512).head();
+        int[] left = {requests - 1};
+        drive.onSubmit(() -> {
+            if (left[0]-- > 0) {
+                machine.queue.offer(head);
+            }
+        });
+        machine.queue.ring();
+        machine.context.runPending();
+        assertEquals(requests, drive.submitted());
+
+        machine.queue.kick();
+        machine.queue.offer(head);
+
+        assertTrue(machine.queue.kick());
+        machine.context.runPending();
+        assertEquals(requests + 1, drive.submitted());
+    }
+
     @Test
     void usedElementsOfALongBurstAreShownOnTheWay() {
         HeldBlockBackend drive = BlkMachine.disk().automatic();
