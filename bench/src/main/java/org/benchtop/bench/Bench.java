@@ -66,10 +66,7 @@ public final class Bench {
 
     /** Compares two trials, whose runs alternate in random order so that what disturbs the host hits both. */
     public Report compare(Trial candidate, Trial baseline, int repeats, Metric metric) {
-        return run(
-                List.of(baseline, candidate),
-                List.of(new CompareSpec(Axis.CASE, baseline.name(), metric)),
-                repeats);
+        return run(List.of(baseline, candidate), List.of(new CompareSpec(Axis.CASE, baseline.name(), metric)), repeats);
     }
 
     private Report run(List<Trial> trials, List<CompareSpec> comparisons, int repeats) {

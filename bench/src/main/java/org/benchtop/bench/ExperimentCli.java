@@ -54,8 +54,8 @@ public final class ExperimentCli {
         AtomicBoolean measuring = new AtomicBoolean(true);
         Thread hook = endOnSignal(Thread.currentThread(), measuring, reported);
         try {
-            Outcome outcome = new ExperimentRunner(runner, progress)
-                    .run(experiment, wanted, folder, scratch, options.restart());
+            Outcome outcome =
+                    new ExperimentRunner(runner, progress).run(experiment, wanted, folder, scratch, options.restart());
             // From here on an interrupt would only damage the report.
             measuring.set(false);
             boolean late = Thread.interrupted();
@@ -94,7 +94,8 @@ public final class ExperimentCli {
                     try {
                         boolean done = reported.await(REPORT_SECONDS, TimeUnit.SECONDS);
                         if (!done) {
-                            System.err.println("benchtop bench: the run did not end, its finished runs are in the journal");
+                            System.err.println(
+                                    "benchtop bench: the run did not end, its finished runs are in the journal");
                         }
                     } catch (InterruptedException e) {
                         Thread.currentThread().interrupt();

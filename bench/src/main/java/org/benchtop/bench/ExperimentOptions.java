@@ -26,8 +26,8 @@ public record ExperimentOptions(
     public static final Path DEFAULT_OUT = Path.of("results");
 
     /** No options given. */
-    public static final ExperimentOptions NONE = new ExperimentOptions(
-            ExperimentOverrides.NONE, List.of(), false, false, DEFAULT_OUT, Optional.empty());
+    public static final ExperimentOptions NONE =
+            new ExperimentOptions(ExperimentOverrides.NONE, List.of(), false, false, DEFAULT_OUT, Optional.empty());
 
     public ExperimentOptions {
         filters = List.copyOf(filters);

@@ -37,7 +37,9 @@ class BenchTest {
 
         assertEquals(3, report.cases().getFirst().runs().size());
         assertEquals(
-                5000, report.cases().getFirst().sample(Metric.IOPS).orElseThrow().median(), 100);
+                5000,
+                report.cases().getFirst().sample(Metric.IOPS).orElseThrow().median(),
+                100);
     }
 
     @Test
@@ -73,8 +75,7 @@ class BenchTest {
 
     @Test
     void trialsThatCannotBeToldApartAreRefused() {
-        BenchtopException e =
-                assertThrows(BenchtopException.class, () -> bench().compare(Job.disk(), Job.disk()));
+        BenchtopException e = assertThrows(BenchtopException.class, () -> bench().compare(Job.disk(), Job.disk()));
 
         assertEquals("two trials are named \"diskbench\"", e.getMessage());
     }

@@ -110,9 +110,7 @@ class ExperimentCliTest {
     }
 
     private String refused(String filter) {
-        return assertThrows(
-                        BenchtopException.class,
-                        () -> run(options(List.of(filter), false, false), fake(), false))
+        return assertThrows(BenchtopException.class, () -> run(options(List.of(filter), false, false), fake(), false))
                 .getMessage();
     }
 
@@ -124,13 +122,11 @@ class ExperimentCliTest {
 
         assertEquals(0, code);
         assertEquals(List.of(), runner.runs);
-        assertEquals(
-                """
+        assertEquals("""
                 tiny: Tiny & <quick>
                   ioeventfd=off, cpus=2: diskbench rw=read runtime=1s
                   ioeventfd=on, cpus=2: diskbench rw=read runtime=1s
-                """,
-                text());
+                """, text());
         assertFalse(Files.exists(folder.resolve("results")));
     }
 

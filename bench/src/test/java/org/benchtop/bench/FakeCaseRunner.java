@@ -59,7 +59,8 @@ public final class FakeCaseRunner implements CaseRunner {
 
     @Override
     public Measurement run(CaseRun run) throws InterruptedException {
-        long measured = runs.stream().filter(done -> done.startsWith("MEASURED")).count();
+        long measured =
+                runs.stream().filter(done -> done.startsWith("MEASURED")).count();
         if (run.kind() == RunKind.MEASURED && measured >= interruptAfter) {
             throw new InterruptedException();
         }

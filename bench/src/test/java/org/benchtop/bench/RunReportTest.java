@@ -65,22 +65,19 @@ class RunReportTest {
     void theTextNamesEveryFigure() {
         String text = RunReport.text(figures());
 
-        assertEquals(
-                """
+        assertEquals("""
                   machine      quick on kvm, 2.00 s
                   requests     110 (100 read, 8 write, 2 flush), 1 failed
                   throughput   55.00 IOPS, 0.207 MB/s
                   latency      p50 50.02 µs, p99 99.01 µs (in the backend)
                   per request  3.00 exits, 0.455 interrupts, 100.0 µs host CPU
                   exits        330: pio-out 2.73/req, hlt 0.273/req
-                """,
-                text.replace(System.lineSeparator(), "\n"));
+                """, text.replace(System.lineSeparator(), "\n"));
     }
 
     @Test
     void aMachineWithoutDisksHasAReportToo() {
-        RunFigures none = new RunFigures(
-                "x", "kvm", 0, 0, 0, 0, 0, 0, Latency.NONE, Map.of("hlt", 5L), 0, -1);
+        RunFigures none = new RunFigures("x", "kvm", 0, 0, 0, 0, 0, 0, Latency.NONE, Map.of("hlt", 5L), 0, -1);
 
         assertTrue(RunReport.text(none).contains("requests     none"));
         assertTrue(RunReport.text(none).contains("vCPU exits   5: hlt 5"));

@@ -44,6 +44,8 @@ final class CanonicalText {
     }
 
     private static void quote(StringBuilder text, String word) {
-        text.append('"').append(word.replace("\\", "\\\\").replace("\"", "\\\"")).append('"');
+        text.append('"')
+                .append(word.replace("\\", "\\\\").replace("\"", "\\\""))
+                .append('"');
     }
 }

@@ -75,8 +75,7 @@ public record Experiment(
     /** The case with some values of axes, if exactly one has them. */
     public Optional<CaseSpec> find(Map<String, String> labels) {
         List<CaseSpec> found = cases.stream()
-                .filter(candidate ->
-                        candidate.labels().entrySet().containsAll(labels.entrySet()))
+                .filter(candidate -> candidate.labels().entrySet().containsAll(labels.entrySet()))
                 .toList();
         return found.size() == 1 ? Optional.of(found.getFirst()) : Optional.empty();
     }
@@ -84,7 +83,21 @@ public record Experiment(
     /** The same with only some of the cases; they keep their ids and the hash. */
     public Experiment withCases(List<CaseSpec> kept) {
         return new Experiment(
-                id, title, question, source, notes, file, axes, kept, repeats, warmupRuns, seed, shuffled, columns,
-                comparisons, published, hash);
+                id,
+                title,
+                question,
+                source,
+                notes,
+                file,
+                axes,
+                kept,
+                repeats,
+                warmupRuns,
+                seed,
+                shuffled,
+                columns,
+                comparisons,
+                published,
+                hash);
     }
 }

@@ -13,7 +13,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Function;
 import java.util.regex.Pattern;
 import org.benchtop.bench.measure.Job;
 import org.benchtop.bench.measure.Metric;
@@ -215,7 +214,8 @@ public final class ExperimentReader {
         String name = Path.of("").toAbsolutePath().equals(folder) ? Section.text(vm) : other.toString();
         ConfigValue document = ConfigDocument.read(content(other), name, ExperimentReader::variable);
         return new Machine(
-                Section.of(document).mapping(), Optional.ofNullable(other.getParent()).orElse(folder));
+                Section.of(document).mapping(),
+                Optional.ofNullable(other.getParent()).orElse(folder));
     }
 
     private void quickSettings(Settings settings) {
@@ -227,7 +227,10 @@ public final class ExperimentReader {
                         () -> settings.plain.put(
                                 "repeats",
                                 new ConfigValue.Scalar(
-                                        Integer.toString(QUICK_REPEATS), false, SourcePosition.of("--quick"), "repeats")));
+                                        Integer.toString(QUICK_REPEATS),
+                                        false,
+                                        SourcePosition.of("--quick"),
+                                        "repeats")));
         Optional<Section> sets =
                 section.flatMap(quickKeys -> quickKeys.find("set")).map(Section::of);
         if (sets.isEmpty()) {
@@ -247,8 +250,8 @@ public final class ExperimentReader {
     static Metric metric(ConfigValue value) {
         String key = Section.text(value);
         return Metric.byKey(key)
-                .orElseThrow(() -> Section.error(
-                        value, "unknown metric \"" + key + "\"" + Suggestions.hint(key, Metric.keys())));
+                .orElseThrow(() ->
+                        Section.error(value, "unknown metric \"" + key + "\"" + Suggestions.hint(key, Metric.keys())));
     }
 
     private List<CompareSpec> comparisons(List<Axis> axes) {
@@ -274,7 +277,8 @@ public final class ExperimentReader {
                                 + Suggestions.hint(
                                         name, axes.stream().map(Axis::label).toList())));
         ConfigValue baseline = section.require("baseline");
-        String label = baseline instanceof ConfigValue.Scalar scalar && scalar.isNull() ? "none" : Section.text(baseline);
+        String label =
+                baseline instanceof ConfigValue.Scalar scalar && scalar.isNull() ? "none" : Section.text(baseline);
         if (!axis.values().contains(label)) {
             throw Section.error(
                     baseline,
@@ -318,7 +322,12 @@ public final class ExperimentReader {
 
     private static String hash(List<CaseSpec> cases, long seed, boolean shuffled, int warmupRuns) {
         StringBuilder text = new StringBuilder();
-        text.append(seed).append(' ').append(shuffled).append(' ').append(warmupRuns).append('\n');
+        text.append(seed)
+                .append(' ')
+                .append(shuffled)
+                .append(' ')
+                .append(warmupRuns)
+                .append('\n');
         for (CaseSpec spec : cases) {
             text.append(spec.id()).append('\n');
             text.append(spec.job()).append('\n');
@@ -326,8 +335,8 @@ public final class ExperimentReader {
             text.append(CanonicalText.of(spec.vm())).append('\n');
         }
         try {
-            byte[] digest = MessageDigest.getInstance("SHA-256")
-                    .digest(text.toString().getBytes(StandardCharsets.UTF_8));
+            byte[] digest =
+                    MessageDigest.getInstance("SHA-256").digest(text.toString().getBytes(StandardCharsets.UTF_8));
             return HexFormat.of().formatHex(digest, 0, 6);
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException("every JDK has SHA-256", e);
@@ -379,8 +388,7 @@ public final class ExperimentReader {
 
         Job job(Section written) {
             Map<String, String> parameters = new LinkedHashMap<>();
-            written.mapping().members().forEach((name, member) ->
-                    parameters.put(name, Section.text(member.value())));
+            written.mapping().members().forEach((name, member) -> parameters.put(name, Section.text(member.value())));
             jobParameters.forEach((name, value) -> {
                 if (value instanceof ConfigValue.Scalar scalar && scalar.isNull()) {
                     parameters.remove(name);
@@ -393,8 +401,8 @@ public final class ExperimentReader {
             for (String duration : List.of("runtime", "warmup")) {
                 String value = parameters.getOrDefault(duration, "0");
                 if (Units.parseNanos(value).isEmpty()) {
-                    ConfigValue where = Optional.ofNullable(jobParameters.get(duration))
-                            .orElseGet(() -> written.require(duration));
+                    ConfigValue where =
+                            Optional.ofNullable(jobParameters.get(duration)).orElseGet(() -> written.require(duration));
                     throw Section.error(where, "\"" + value + "\" is not a duration such as 500ms or 10s");
                 }
             }

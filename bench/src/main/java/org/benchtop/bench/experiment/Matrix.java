@@ -75,12 +75,17 @@ final class Matrix {
             }
             List<Setting> settings = new ArrayList<>();
             section.find("set").ifPresent(set -> {
-                Section.of(set).mapping().members().forEach((path, member) ->
-                        settings.add(new Setting(path, member.value())));
+                Section.of(set)
+                        .mapping()
+                        .members()
+                        .forEach((path, member) -> settings.add(new Setting(path, member.value())));
             });
             cases.add(new Value(name, settings));
         }
-        add(list, new Axis(Axis.CASE, Axis.CASE, cases.stream().map(Value::label).toList()), cases);
+        add(
+                list,
+                new Axis(Axis.CASE, Axis.CASE, cases.stream().map(Value::label).toList()),
+                cases);
     }
 
     private void readAxes(ConfigValue value) {
@@ -269,7 +274,8 @@ final class Matrix {
         return known(axis, written)
                 .orElseThrow(() -> Section.error(
                         written,
-                        written.shape() + " is no value of the axis " + axes.get(axis).label()
+                        written.shape() + " is no value of the axis "
+                                + axes.get(axis).label()
                                 + Suggestions.hint(
                                         written instanceof ConfigValue.Scalar scalar ? scalar.text() : "",
                                         axes.get(axis).values())));

@@ -33,16 +33,15 @@ final class PublishedReader {
                 throw Section.error(row, "more than " + MAX_ROWS + " rows");
             }
         }
-        return new Published(section.text("source", ""), section.text("note", "").strip(), columns, rows);
+        return new Published(
+                section.text("source", ""), section.text("note", "").strip(), columns, rows);
     }
 
     private static Published.Column column(ConfigValue item, List<Axis> axes) {
         if (item instanceof ConfigValue.Scalar) {
-            return new Published.Column(
-                    Section.text(item), Optional.empty(), Optional.empty(), MetricUnit.COUNT, -1);
+            return new Published.Column(Section.text(item), Optional.empty(), Optional.empty(), MetricUnit.COUNT, -1);
         }
-        Section section =
-                Section.of(item).allow("a column", List.of("name", "axis", "metric", "unit", "guest"));
+        Section section = Section.of(item).allow("a column", List.of("name", "axis", "metric", "unit", "guest"));
         Optional<Axis> axis = section.find("axis").map(value -> {
             String name = Section.text(value);
             return Matrix.find(axes, name)
@@ -60,8 +59,7 @@ final class PublishedReader {
                 .map(value -> unit(value, metric))
                 .orElseGet(() -> metric.map(Metric::unit).orElse(MetricUnit.COUNT));
         int guest = (int) section.number("guest", -1, 0, ExperimentReader.MAX_GUESTS - 1);
-        return new Published.Column(
-                Section.text(section.require("name")), axis.map(Axis::label), metric, unit, guest);
+        return new Published.Column(Section.text(section.require("name")), axis.map(Axis::label), metric, unit, guest);
     }
 
     private static MetricUnit unit(ConfigValue value, Optional<Metric> metric) {
@@ -71,8 +69,7 @@ final class PublishedReader {
             throw Section.error(value, "a unit needs a metric");
         }
         if (!unit.convertsFrom(metric.get().unit())) {
-            throw Section.error(
-                    value, "the metric " + metric.get().key() + " is not measured in " + unit.symbol());
+            throw Section.error(value, "the metric " + metric.get().key() + " is not measured in " + unit.symbol());
         }
         return unit;
     }

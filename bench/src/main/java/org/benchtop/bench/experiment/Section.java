@@ -38,8 +38,7 @@ record Section(ConfigValue.Mapping mapping) {
     }
 
     ConfigValue require(String name) {
-        return find(name)
-                .orElseThrow(() -> error(mapping, "the key \"" + name + "\" is missing"));
+        return find(name).orElseThrow(() -> error(mapping, "the key \"" + name + "\" is missing"));
     }
 
     String text(String name, String otherwise) {

@@ -29,8 +29,7 @@ final class CaseMachines {
      * @param guest its number, from 0
      */
     static MachineSpec spec(CaseSpec spec, int guest, Path scratch, String commandLine) {
-        Map<String, String> variables =
-                Map.of("${guest}", Integer.toString(guest), "${scratch}", scratch.toString());
+        Map<String, String> variables = Map.of("${guest}", Integer.toString(guest), "${scratch}", scratch.toString());
         ConfigValue.Mapping root = (ConfigValue.Mapping) filled(spec.vm(), variables);
         root = root.without("boot", "name", "chardevs", "on-reboot", "on-panic");
         root = put(root, "name", Map.of("name", "bench-" + guest));
@@ -51,14 +50,16 @@ final class CaseMachines {
     private static ConfigValue.Mapping withConsole(ConfigValue.Mapping root) {
         List<ConfigValue> devices = new ArrayList<>();
         boolean found = false;
-        ConfigValue written = root.find("devices").orElse(new ConfigValue.Sequence(List.of(), SourcePosition.NONE, "devices"));
+        ConfigValue written =
+                root.find("devices").orElse(new ConfigValue.Sequence(List.of(), SourcePosition.NONE, "devices"));
         if (!(written instanceof ConfigValue.Sequence sequence)) {
             return root;
         }
         for (ConfigValue device : sequence.items()) {
             boolean serial = device instanceof ConfigValue.Mapping mapping
                     && mapping.find("type")
-                            .filter(type -> type instanceof ConfigValue.Scalar scalar && scalar.text().equals(SERIAL))
+                            .filter(type -> type instanceof ConfigValue.Scalar scalar
+                                    && scalar.text().equals(SERIAL))
                             .isPresent();
             if (!serial) {
                 devices.add(device);
@@ -71,8 +72,7 @@ final class CaseMachines {
             }
         }
         if (!found) {
-            devices.add(ConfigValue.of(
-                    Map.of("type", SERIAL, "chardev", CONSOLE), "devices[" + devices.size() + "]"));
+            devices.add(ConfigValue.of(Map.of("type", SERIAL, "chardev", CONSOLE), "devices[" + devices.size() + "]"));
         }
         return root.with(
                 "devices", written.position(), new ConfigValue.Sequence(devices, written.position(), "devices"));
@@ -96,8 +96,9 @@ final class CaseMachines {
                         sequence.path());
             case ConfigValue.Mapping mapping -> {
                 Map<String, ConfigValue.Member> members = new LinkedHashMap<>();
-                mapping.members().forEach((name, member) -> members.put(
-                        name, new ConfigValue.Member(member.keyPosition(), filled(member.value(), variables))));
+                mapping.members()
+                        .forEach((name, member) -> members.put(
+                                name, new ConfigValue.Member(member.keyPosition(), filled(member.value(), variables))));
                 yield new ConfigValue.Mapping(members, mapping.position(), mapping.path());
             }
         };

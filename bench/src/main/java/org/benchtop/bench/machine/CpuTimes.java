@@ -37,8 +37,8 @@ record CpuTimes(long nanoTime, long processNanos, long vcpuNanos, long loopNanos
                 }
             }
         }
-        long process = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class)
-                .getProcessCpuTime();
+        long process =
+                ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getProcessCpuTime();
         return new CpuTimes(System.nanoTime(), process, vcpu, loop);
     }
 

@@ -40,10 +40,14 @@ final class DiskImages {
     static List<Image> of(MachineSpec machine) {
         List<Image> images = new ArrayList<>();
         for (EntrySpec drive : machine.drives().values()) {
-            text(drive, "file").filter(file -> drive.type().equals("file")).ifPresent(file -> images.add(new Image(
-                    machine.baseDir().resolve(file).normalize(),
-                    text(drive, "size").map(size -> Units.parseSize(size).orElse(0)).orElse(0L),
-                    text(drive, "create").filter(DiskImages::isOn).isPresent())));
+            text(drive, "file")
+                    .filter(file -> drive.type().equals("file"))
+                    .ifPresent(file -> images.add(new Image(
+                            machine.baseDir().resolve(file).normalize(),
+                            text(drive, "size")
+                                    .map(size -> Units.parseSize(size).orElse(0))
+                                    .orElse(0L),
+                            text(drive, "create").filter(DiskImages::isOn).isPresent())));
         }
         return images;
     }
@@ -53,9 +57,10 @@ final class DiskImages {
     }
 
     private static Optional<String> text(EntrySpec drive, String option) {
-        return drive.options().find(option).flatMap(value -> value instanceof ConfigValue.Scalar scalar
-                ? Optional.of(scalar.text())
-                : Optional.empty());
+        return drive.options()
+                .find(option)
+                .flatMap(value ->
+                        value instanceof ConfigValue.Scalar scalar ? Optional.of(scalar.text()) : Optional.empty());
     }
 
     /**
@@ -80,8 +85,7 @@ final class DiskImages {
             write(image, progress);
             Files.writeString(mark, done + "\n", StandardCharsets.US_ASCII);
         } catch (IOException e) {
-            throw BenchtopException.of(
-                    ErrorKind.HOST, image.file() + ": cannot be filled: " + e.getMessage(), e);
+            throw BenchtopException.of(ErrorKind.HOST, image.file() + ": cannot be filled: " + e.getMessage(), e);
         }
     }
 

@@ -27,8 +27,9 @@ record JobCommandLine(String words, long runtimeNanos, long warmupNanos) {
 
     /** Translates a job, checking its parameters against those that the program knows. */
     static JobCommandLine of(Job job, GuestProgramType program) {
-        List<String> known = new ArrayList<>(
-                program.parameters().stream().map(GuestProgramType.Parameter::name).toList());
+        List<String> known = new ArrayList<>(program.parameters().stream()
+                .map(GuestProgramType.Parameter::name)
+                .toList());
         if (known.remove(GUEST_WARMUP)) {
             known.add(WARMUP);
         }

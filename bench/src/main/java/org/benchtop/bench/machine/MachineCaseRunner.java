@@ -67,12 +67,13 @@ public final class MachineCaseRunner implements CaseRunner {
     public void check(CaseSpec spec, Path scratch) {
         if (!spec.job().guest().equals(Job.DISKBENCH)) {
             plugins.guestProgram(spec.job().guest());
-            throw BenchtopException.config("job.guest: " + spec.job().guest() + " leaves no figures; use "
-                    + Job.DISKBENCH);
+            throw BenchtopException.config(
+                    "job.guest: " + spec.job().guest() + " leaves no figures; use " + Job.DISKBENCH);
         }
         Set<Path> written = new HashSet<>();
         for (int guest = 0; guest < spec.guests(); guest++) {
-            MachineSpec machine = CaseMachines.spec(spec, guest, scratch, commandLine(spec.job()).words());
+            MachineSpec machine = CaseMachines.spec(
+                    spec, guest, scratch, commandLine(spec.job()).words());
             SpecCheck.check(machine, plugins);
             for (DiskImages.Image image : DiskImages.of(machine)) {
                 if (!written.add(image.file())) {
@@ -176,8 +177,7 @@ public final class MachineCaseRunner implements CaseRunner {
             }
             String accelerator = machines.getFirst().accelerator();
             int detail = accelerator.indexOf(" (");
-            return new Measurement(
-                    guests, cpu, detail < 0 ? accelerator : accelerator.substring(0, detail), facts);
+            return new Measurement(guests, cpu, detail < 0 ? accelerator : accelerator.substring(0, detail), facts);
         }
 
         private static long margin(long runtimeNanos) {
@@ -225,9 +225,7 @@ public final class MachineCaseRunner implements CaseRunner {
                                 "image in page cache", share < 0.01 ? "under 1 %" : share > 0.99 ? "all" : "partly"));
             }
             if (job.runtimeNanos() > 0 && skewNanos > job.runtimeNanos() * (1 - LEAST_OVERLAP)) {
-                facts.put(
-                        "overlap",
-                        String.format(Locale.ROOT, "guests started up to %.1f s apart", skewNanos / 1e9));
+                facts.put("overlap", String.format(Locale.ROOT, "guests started up to %.1f s apart", skewNanos / 1e9));
             }
             return facts;
         }

@@ -25,7 +25,8 @@ final class OpenFlags {
             try (DirectoryStream<Path> descriptors = Files.newDirectoryStream(Path.of("/proc/self/fd"))) {
                 for (Path descriptor : descriptors) {
                     if (leadsTo(descriptor, real)) {
-                        seen.add(flags(Path.of("/proc/self/fdinfo", descriptor.getFileName().toString())));
+                        seen.add(flags(Path.of(
+                                "/proc/self/fdinfo", descriptor.getFileName().toString())));
                     }
                 }
             }

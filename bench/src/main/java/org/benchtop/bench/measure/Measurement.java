@@ -13,8 +13,7 @@ import java.util.TreeMap;
  * @param accelerator the CPU engine that was used
  * @param facts observations worth a line in the report, by name, such as how the image file was opened
  */
-public record Measurement(
-        List<GuestMeasurement> guests, HostCpu cpu, String accelerator, Map<String, String> facts) {
+public record Measurement(List<GuestMeasurement> guests, HostCpu cpu, String accelerator, Map<String, String> facts) {
     public Measurement {
         guests = List.copyOf(guests);
         if (guests.isEmpty()) {

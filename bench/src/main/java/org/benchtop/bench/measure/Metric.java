@@ -9,20 +9,16 @@ import java.util.function.ToDoubleFunction;
 /** A figure of a run that can be shown, compared and charted. */
 public enum Metric {
     IOPS("iops", "IOPS", "requests per second", MetricUnit.PER_SECOND, "faster", "slower", Metric::iops),
-    BANDWIDTH(
-            "bandwidth", "MB/s", "bytes per second", MetricUnit.MB_PER_SECOND, "faster", "slower", Metric::bandwidth),
-    SLAT_MEAN(
-            "slat-mean", "slat mean", "mean submission latency", MetricUnit.MICROSECONDS, slat(Latency::meanNanos)),
+    BANDWIDTH("bandwidth", "MB/s", "bytes per second", MetricUnit.MB_PER_SECOND, "faster", "slower", Metric::bandwidth),
+    SLAT_MEAN("slat-mean", "slat mean", "mean submission latency", MetricUnit.MICROSECONDS, slat(Latency::meanNanos)),
     SLAT_STDEV(
             "slat-stdev",
             "slat stdev",
             "standard deviation of submission latency",
             MetricUnit.MICROSECONDS,
             slat(Latency::stdevNanos)),
-    SLAT_MIN(
-            "slat-min", "slat min", "least submission latency", MetricUnit.MICROSECONDS, slat(Latency::minNanos)),
-    SLAT_MAX(
-            "slat-max", "slat max", "greatest submission latency", MetricUnit.MICROSECONDS, slat(Latency::maxNanos)),
+    SLAT_MIN("slat-min", "slat min", "least submission latency", MetricUnit.MICROSECONDS, slat(Latency::minNanos)),
+    SLAT_MAX("slat-max", "slat max", "greatest submission latency", MetricUnit.MICROSECONDS, slat(Latency::maxNanos)),
     SLAT_P50(
             "slat-p50",
             "slat p50",
@@ -41,18 +37,15 @@ public enum Metric {
             "99.9th percentile of submission latency",
             MetricUnit.MICROSECONDS,
             slat(latency -> latency.quantileNanos(0.999))),
-    CLAT_MEAN(
-            "clat-mean", "clat mean", "mean completion latency", MetricUnit.MICROSECONDS, clat(Latency::meanNanos)),
+    CLAT_MEAN("clat-mean", "clat mean", "mean completion latency", MetricUnit.MICROSECONDS, clat(Latency::meanNanos)),
     CLAT_STDEV(
             "clat-stdev",
             "clat stdev",
             "standard deviation of completion latency",
             MetricUnit.MICROSECONDS,
             clat(Latency::stdevNanos)),
-    CLAT_MIN(
-            "clat-min", "clat min", "least completion latency", MetricUnit.MICROSECONDS, clat(Latency::minNanos)),
-    CLAT_MAX(
-            "clat-max", "clat max", "greatest completion latency", MetricUnit.MICROSECONDS, clat(Latency::maxNanos)),
+    CLAT_MIN("clat-min", "clat min", "least completion latency", MetricUnit.MICROSECONDS, clat(Latency::minNanos)),
+    CLAT_MAX("clat-max", "clat max", "greatest completion latency", MetricUnit.MICROSECONDS, clat(Latency::maxNanos)),
     CLAT_P50(
             "clat-p50",
             "clat p50",
@@ -126,11 +119,11 @@ public enum Metric {
             MetricUnit.PERCENT,
             "dearer",
             "cheaper",
-            measurement -> measurement.cpu().processNanos() < 0
-                            || measurement.cpu().elapsedNanos() <= 0
-                    ? Double.NaN
-                    : (double) measurement.cpu().processNanos()
-                            / measurement.cpu().elapsedNanos());
+            measurement ->
+                    measurement.cpu().processNanos() < 0 || measurement.cpu().elapsedNanos() <= 0
+                            ? Double.NaN
+                            : (double) measurement.cpu().processNanos()
+                                    / measurement.cpu().elapsedNanos());
 
     private final String key;
     private final String heading;
@@ -210,9 +203,7 @@ public enum Metric {
 
     /** The metric with a key. */
     public static Optional<Metric> byKey(String key) {
-        return Arrays.stream(values())
-                .filter(metric -> metric.key.equals(key))
-                .findFirst();
+        return Arrays.stream(values()).filter(metric -> metric.key.equals(key)).findFirst();
     }
 
     /** All keys in declaration order. */

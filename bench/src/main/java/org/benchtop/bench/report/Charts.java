@@ -64,7 +64,8 @@ final class Charts {
         int rowHeight = bars.size() > 16 ? 22 : 30;
         int top = 12;
         int bottom = top + bars.size() * rowHeight;
-        double greatest = bars.stream().mapToDouble(bar -> bar.sample().max()).max().orElse(1);
+        double greatest =
+                bars.stream().mapToDouble(bar -> bar.sample().max()).max().orElse(1);
         Scale x = Scale.linear(Math.min(0, least(bars)), greatest, left, WIDTH - RIGHT, 6);
         Markup svg = start(title, bottom + 44);
         verticalGrid(svg, x, top, bottom, axisLabel);
@@ -78,21 +79,30 @@ final class Charts {
             text(svg, left - 8, middle + 4, "end", bar.label());
             svg.empty(
                     "rect",
-                    "class", "bar s" + bar.series(),
-                    "x", Markup.number(Math.min(zero, median)),
-                    "y", Markup.number(middle - half),
-                    "width", Markup.number(Math.abs(median - zero)),
-                    "height", Markup.number(2 * half));
+                    "class",
+                    "bar s" + bar.series(),
+                    "x",
+                    Markup.number(Math.min(zero, median)),
+                    "y",
+                    Markup.number(middle - half),
+                    "width",
+                    Markup.number(Math.abs(median - zero)),
+                    "height",
+                    Markup.number(2 * half));
             if (sample.size() > 1) {
                 whisker(svg, x.at(sample.quantile(0.25)), x.at(sample.quantile(0.75)), middle, half * 0.7);
             }
             for (double value : sample.values()) {
                 svg.empty(
                         "circle",
-                        "class", "dot",
-                        "cx", Markup.number(x.at(value)),
-                        "cy", Markup.number(middle),
-                        "r", "2.4");
+                        "class",
+                        "dot",
+                        "cx",
+                        Markup.number(x.at(value)),
+                        "cy",
+                        Markup.number(middle),
+                        "r",
+                        "2.4");
             }
         }
         return svg.close("svg").toString();
@@ -132,10 +142,19 @@ final class Charts {
                 double low = y.at(point.sample().quantile(0.25));
                 svg.empty(
                         "path",
-                        "class", "whisker " + colour,
-                        "d", "M" + Markup.number(cx) + " " + Markup.number(low) + "V" + Markup.number(high));
+                        "class",
+                        "whisker " + colour,
+                        "d",
+                        "M" + Markup.number(cx) + " " + Markup.number(low) + "V" + Markup.number(high));
                 svg.empty(
-                        "circle", "class", "point " + colour, "cx", Markup.number(cx), "cy", Markup.number(cy), "r",
+                        "circle",
+                        "class",
+                        "point " + colour,
+                        "cx",
+                        Markup.number(cx),
+                        "cy",
+                        Markup.number(cy),
+                        "r",
                         "3.5");
             }
             svg.empty("polyline", "class", "line " + colour, "points", String.join(" ", corners));
@@ -166,7 +185,10 @@ final class Charts {
             Latency latency = all.get(s).latency();
             StringBuilder path = new StringBuilder();
             long seen = 0;
-            path.append("M").append(Markup.number(x.at(latency.minNanos() / 1e3))).append(' ').append(bottom);
+            path.append("M")
+                    .append(Markup.number(x.at(latency.minNanos() / 1e3)))
+                    .append(' ')
+                    .append(bottom);
             for (LatencyBucket bucket : latency.buckets()) {
                 seen += bucket.count();
                 path.append("L")
@@ -201,8 +223,7 @@ final class Charts {
         Scale x = Scale.linear(least - room, greatest + room, left, WIDTH - RIGHT, 7);
         Markup svg = start(title, bottom + 44);
         verticalGrid(svg, x, top, bottom, "change against the baseline, % (95 % confidence)");
-        svg.empty(
-                "path", "class", "zero", "d", "M" + Markup.number(x.at(0)) + " " + top + "V" + bottom);
+        svg.empty("path", "class", "zero", "d", "M" + Markup.number(x.at(0)) + " " + top + "V" + bottom);
         for (int i = 0; i < changes.size(); i++) {
             Change change = changes.get(i);
             double middle = top + (i + 0.5) * rowHeight;
@@ -217,10 +238,14 @@ final class Charts {
                             + Markup.number(x.at(percent(change.high()))));
             svg.empty(
                     "circle",
-                    "class", "point " + colour,
-                    "cx", Markup.number(x.at(percent(change.ratio()))),
-                    "cy", Markup.number(middle),
-                    "r", "5");
+                    "class",
+                    "point " + colour,
+                    "cx",
+                    Markup.number(x.at(percent(change.ratio()))),
+                    "cy",
+                    Markup.number(middle),
+                    "r",
+                    "5");
             if (!Double.isNaN(change.published())) {
                 double cx = x.at(percent(change.published()));
                 svg.empty(
@@ -296,12 +321,7 @@ final class Charts {
     private static void text(Markup svg, double x, double y, String anchor, String content) {
         String shown = content.length() > 48 ? content.substring(0, 47) + "…" : content;
         svg.element(
-                "text",
-                shown,
-                "class", "label",
-                "x", Markup.number(x),
-                "y", Markup.number(y),
-                "text-anchor", anchor);
+                "text", shown, "class", "label", "x", Markup.number(x), "y", Markup.number(y), "text-anchor", anchor);
     }
 
     private static void whisker(Markup svg, double from, double to, double middle, double half) {
@@ -372,11 +392,16 @@ final class Charts {
             double y = top + i / 2 * 20;
             svg.empty(
                     "rect",
-                    "class", "bar s" + i % COLOURS,
-                    "x", Markup.number(x),
-                    "y", Markup.number(y - 2),
-                    "width", "14",
-                    "height", "10");
+                    "class",
+                    "bar s" + i % COLOURS,
+                    "x",
+                    Markup.number(x),
+                    "y",
+                    Markup.number(y - 2),
+                    "width",
+                    "14",
+                    "height",
+                    "10");
             text(svg, x + 20, y + 7, "start", labels.get(i));
         }
     }

@@ -49,7 +49,8 @@ public final class CsvReport {
                 .orElse(""));
         for (Metric metric : Metric.values()) {
             cells.add(run.measurement()
-                    .flatMap(measurement -> metric.value(measurement).stream().boxed().findFirst())
+                    .flatMap(measurement ->
+                            metric.value(measurement).stream().boxed().findFirst())
                     .map(value -> Double.toString(value))
                     .orElse(""));
         }

@@ -111,21 +111,19 @@ public final class HtmlReport {
         if (!report.comparisons().isEmpty()) {
             page.open("ul", "class", "verdicts");
             for (ComparisonLine line : report.comparisons()) {
-                String look =
-                        switch (line.comparison().verdict()) {
-                            case Verdict.Differs ignored -> "differs";
-                            case Verdict.NoDifference ignored -> "equal";
-                            case Verdict.Noisy ignored -> "unsure";
-                            case Verdict.TooFew ignored -> "unsure";
-                            case Verdict.NoRatio ignored -> "unsure";
-                        };
+                String look = switch (line.comparison().verdict()) {
+                    case Verdict.Differs ignored -> "differs";
+                    case Verdict.NoDifference ignored -> "equal";
+                    case Verdict.Noisy ignored -> "unsure";
+                    case Verdict.TooFew ignored -> "unsure";
+                    case Verdict.NoRatio ignored -> "unsure";
+                };
                 page.open("li", "class", look).element("strong", line.verdict());
                 page.element("span", line.spec().metric().key() + ", " + line.subject(), "class", "soft");
                 line.publishedRatio()
                         .ifPresent(ratio -> page.element(
                                 "span",
-                                "; published: "
-                                        + org.benchtop.bench.statistics.Comparison.percent(ratio),
+                                "; published: " + org.benchtop.bench.statistics.Comparison.percent(ratio),
                                 "class",
                                 "soft"));
                 page.close("li");
@@ -147,20 +145,22 @@ public final class HtmlReport {
                 "class",
                 "soft");
         List<Metric> columns = experiment.columns().stream()
-                .filter(metric ->
-                        report.cases().stream().anyMatch(summary -> summary.sample(metric).isPresent()))
+                .filter(metric -> report.cases().stream()
+                        .anyMatch(summary -> summary.sample(metric).isPresent()))
                 .toList();
         page.open("div", "class", "scroll").open("table").open("thead").open("tr");
         experiment.axes().forEach(axis -> page.element("th", axis.label(), "title", axis.path()));
         page.element("th", "runs", "class", "n");
-        columns.forEach(metric -> page.element(
-                "th", metric.headingWithUnit(), "class", "n", "title", metric.meaning()));
+        columns.forEach(
+                metric -> page.element("th", metric.headingWithUnit(), "class", "n", "title", metric.meaning()));
         page.close("tr").close("thead").open("tbody").newline();
         for (CaseSummary summary : report.cases()) {
             page.open("tr");
-            experiment.axes().forEach(axis -> page.element(
-                    "td", summary.spec().labels().getOrDefault(axis.label(), "")));
-            page.open("td", "class", "n").content(Integer.toString(summary.runs().size()));
+            experiment
+                    .axes()
+                    .forEach(axis -> page.element("td", summary.spec().labels().getOrDefault(axis.label(), "")));
+            page.open("td", "class", "n")
+                    .content(Integer.toString(summary.runs().size()));
             if (summary.disturbed() > 0) {
                 page.element("small", summary.disturbed() + " disturbed");
             }
@@ -246,14 +246,13 @@ public final class HtmlReport {
         Set<Metric> metrics = new LinkedHashSet<>();
         report.comparisons().forEach(line -> metrics.add(line.spec().metric()));
         for (ComparisonLine line : report.comparisons()) {
-            Optional<Interval> interval =
-                    switch (line.comparison().verdict()) {
-                        case Verdict.Differs differs -> Optional.of(differs.change());
-                        case Verdict.NoDifference none -> Optional.of(none.change());
-                        case Verdict.Noisy noisy -> Optional.of(noisy.change());
-                        case Verdict.TooFew ignored -> Optional.empty();
-                        case Verdict.NoRatio ignored -> Optional.empty();
-                    };
+            Optional<Interval> interval = switch (line.comparison().verdict()) {
+                case Verdict.Differs differs -> Optional.of(differs.change());
+                case Verdict.NoDifference none -> Optional.of(none.change());
+                case Verdict.Noisy noisy -> Optional.of(noisy.change());
+                case Verdict.TooFew ignored -> Optional.empty();
+                case Verdict.NoRatio ignored -> Optional.empty();
+            };
             interval.ifPresent(found -> changes.add(new Charts.Change(
                     (metrics.size() > 1 ? line.spec().metric().key() + ", " : "") + line.subject(),
                     line.comparison().ratio(),
@@ -276,8 +275,9 @@ public final class HtmlReport {
         List<String> series = seriesValues();
         List<Charts.Bar> bars = new ArrayList<>();
         for (CaseSummary summary : report.cases()) {
-            summary.sample(metric).ifPresent(sample -> bars.add(
-                    new Charts.Bar(label(summary, Set.of()), series.indexOf(seriesValue(summary)), sample)));
+            summary.sample(metric)
+                    .ifPresent(sample -> bars.add(
+                            new Charts.Bar(label(summary, Set.of()), series.indexOf(seriesValue(summary)), sample)));
         }
         if (!bars.isEmpty()) {
             figure(
@@ -291,15 +291,17 @@ public final class HtmlReport {
     private void sweeps(Metric metric) {
         for (Axis axis : experiment.axes()) {
             if (axis.values().size() < LEAST_SWEEP
-                    || !axis.values().stream().allMatch(value -> Units.parseSize(value).isPresent())) {
+                    || !axis.values().stream()
+                            .allMatch(value -> Units.parseSize(value).isPresent())) {
                 continue;
             }
             Map<String, List<Charts.Point>> points = new LinkedHashMap<>();
             for (CaseSummary summary : report.cases()) {
                 int position = axis.values().indexOf(summary.spec().labels().getOrDefault(axis.label(), ""));
-                summary.sample(metric).ifPresent(sample -> points.computeIfAbsent(
-                                label(summary, Set.of(axis.label())), key -> new ArrayList<>())
-                        .add(new Charts.Point(position, sample)));
+                summary.sample(metric)
+                        .ifPresent(sample -> points.computeIfAbsent(
+                                        label(summary, Set.of(axis.label())), key -> new ArrayList<>())
+                                .add(new Charts.Point(position, sample)));
             }
             if (points.isEmpty() || points.size() > MOST_DISTRIBUTIONS * 2) {
                 continue;
@@ -324,8 +326,7 @@ public final class HtmlReport {
         int charts = (distributions.size() + MOST_DISTRIBUTIONS - 1) / MOST_DISTRIBUTIONS;
         int each = charts == 0 ? 1 : (distributions.size() + charts - 1) / charts;
         for (int from = 0; from < distributions.size(); from += each) {
-            List<Charts.Distribution> some =
-                    distributions.subList(from, Math.min(distributions.size(), from + each));
+            List<Charts.Distribution> some = distributions.subList(from, Math.min(distributions.size(), from + each));
             figure(
                     from == 0 ? "Completion latency" : "Completion latency, continued",
                     Charts.distributions("Distribution of completion latency", some),
@@ -344,7 +345,8 @@ public final class HtmlReport {
         List<Charts.Mark> marks = new ArrayList<>();
         for (RunRecord run : runs) {
             run.measurement()
-                    .flatMap(measurement -> metric.value(measurement).stream().boxed().findFirst())
+                    .flatMap(measurement ->
+                            metric.value(measurement).stream().boxed().findFirst())
                     .ifPresent(value -> marks.add(new Charts.Mark(
                             Optional.ofNullable(byId.get(run.caseId()))
                                     .map(summary -> series.indexOf(seriesValue(summary)))
@@ -428,11 +430,12 @@ public final class HtmlReport {
 
     private void exits() {
         Set<String> reasons = new LinkedHashSet<>();
-        report.cases().forEach(summary -> summary.exitsPerRequest().forEach((reason, rate) -> {
-            if (rate > 0) {
-                reasons.add(reason);
-            }
-        }));
+        report.cases()
+                .forEach(summary -> summary.exitsPerRequest().forEach((reason, rate) -> {
+                    if (rate > 0) {
+                        reasons.add(reason);
+                    }
+                }));
         if (reasons.isEmpty()) {
             return;
         }
@@ -507,14 +510,18 @@ public final class HtmlReport {
             page.element("h3", "Machine and job" + (experiment.axes().isEmpty() ? "" : " of the first case"));
             page.element(
                     "pre",
-                    ConfigDocument.write(first.spec().vm()) + "\n# " + first.spec().guests()
+                    ConfigDocument.write(first.spec().vm()) + "\n# "
+                            + first.spec().guests()
                             + (first.spec().guests() == 1 ? " machine" : " machines at once") + ", each running\n# "
                             + first.spec().job());
         });
     }
 
     private void fact(String name, String value) {
-        page.open("tr").element("th", name).element("td", value, "class", "wrap").close("tr");
+        page.open("tr")
+                .element("th", name)
+                .element("td", value, "class", "wrap")
+                .close("tr");
     }
 
     private void runs() {
@@ -541,7 +548,8 @@ public final class HtmlReport {
         page.open("tr").element("td", run.caseId()).element("td", Integer.toString(run.block()), "class", "n");
         for (Metric metric : shown) {
             String figure = run.measurement()
-                    .flatMap(measurement -> metric.value(measurement).stream().boxed().findFirst())
+                    .flatMap(measurement ->
+                            metric.value(measurement).stream().boxed().findFirst())
                     .map(MetricUnit::format)
                     .orElse(NOTHING);
             page.element("td", figure, "class", "n");

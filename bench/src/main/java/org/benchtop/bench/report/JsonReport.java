@@ -45,7 +45,9 @@ public final class JsonReport {
         for (Session session : report.outcome().sessions()) {
             sessions.addObject()
                     .put("number", session.number())
-                    .put("started", Instant.ofEpochMilli(session.startedMillis()).toString())
+                    .put(
+                            "started",
+                            Instant.ofEpochMilli(session.startedMillis()).toString())
                     .set("host", JSON.valueToTree(session.host().facts()));
         }
         ArrayNode cases = root.putArray("cases");
@@ -157,9 +159,8 @@ public final class JsonReport {
         ArrayNode rows = node.putArray("rows");
         for (var row : table.rows()) {
             ArrayNode cells = rows.addArray();
-            row.forEach(cell -> cells.addObject()
-                    .put("published", cell.published())
-                    .put("ours", cell.ours()));
+            row.forEach(
+                    cell -> cells.addObject().put("published", cell.published()).put("ours", cell.ours()));
         }
         return node;
     }

@@ -16,8 +16,8 @@ final class Markup {
                 case '>' -> safe.append("&gt;");
                 case '"' -> safe.append("&quot;");
                 default -> {
-                    boolean allowed = c == '\t' || c == '\n' || c >= 0x20 && c < 0xd800 || c > 0xdfff && c < 0xfffe
-                            || c > 0xffff;
+                    boolean allowed =
+                            c == '\t' || c == '\n' || c >= 0x20 && c < 0xd800 || c > 0xdfff && c < 0xfffe || c > 0xffff;
                     safe.appendCodePoint(allowed ? c : 0xfffd);
                 }
             }

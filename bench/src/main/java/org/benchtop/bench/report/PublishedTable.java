@@ -51,9 +51,7 @@ public record PublishedTable(Published published, List<List<Cell>> rows) {
     }
 
     private static String shown(String cell, Published.Column column) {
-        return column.metric().isPresent() && !cell.isEmpty()
-                ? MetricUnit.format(Double.parseDouble(cell))
-                : cell;
+        return column.metric().isPresent() && !cell.isEmpty() ? MetricUnit.format(Double.parseDouble(cell)) : cell;
     }
 
     private static Map<String, String> labels(Published published, List<String> row) {
@@ -71,13 +69,16 @@ public record PublishedTable(Published published, List<List<Cell>> rows) {
                     double[] values = summary.runs().stream()
                             .map(RunRecord::measurement)
                             .flatMap(Optional::stream)
-                            .filter(measurement -> column.guest() < measurement.guests().size())
-                            .flatMap(measurement -> metric.base(seenBy(measurement, column.guest())).stream().boxed())
+                            .filter(measurement ->
+                                    column.guest() < measurement.guests().size())
+                            .flatMap(measurement -> metric.base(seenBy(measurement, column.guest())).stream()
+                                    .boxed())
                             .mapToDouble(Double::doubleValue)
                             .toArray();
                     return values.length == 0
                             ? ""
-                            : MetricUnit.format(column.unit().fromBase(Sample.of(values).median()));
+                            : MetricUnit.format(
+                                    column.unit().fromBase(Sample.of(values).median()));
                 })
                 .orElse("");
     }

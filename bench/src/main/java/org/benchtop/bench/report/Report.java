@@ -137,8 +137,9 @@ public record Report(
         baseline.runs().forEach(run -> value(spec, run).ifPresent(value -> below.put(run.block(), value)));
         List<double[]> pairs = new ArrayList<>();
         for (RunRecord run : candidate.runs()) {
-            value(spec, run).ifPresent(above -> Optional.ofNullable(below.get(run.block()))
-                    .ifPresent(paired -> pairs.add(new double[] {above, paired})));
+            value(spec, run)
+                    .ifPresent(above -> Optional.ofNullable(below.get(run.block()))
+                            .ifPresent(paired -> pairs.add(new double[] {above, paired})));
         }
         return pairs;
     }

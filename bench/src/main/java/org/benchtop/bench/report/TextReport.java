@@ -72,8 +72,8 @@ public final class TextReport {
     private void figures(Experiment experiment) {
         List<Axis> axes = experiment.axes();
         List<Metric> columns = experiment.columns().stream()
-                .filter(metric ->
-                        report.cases().stream().anyMatch(summary -> summary.sample(metric).isPresent()))
+                .filter(metric -> report.cases().stream()
+                        .anyMatch(summary -> summary.sample(metric).isPresent()))
                 .toList();
         List<TextTable.Align> aligns = new ArrayList<>();
         List<String> heading = new ArrayList<>();
@@ -112,9 +112,7 @@ public final class TextReport {
     }
 
     static String spread(Sample sample) {
-        return sample.size() < 2
-                ? NOTHING
-                : String.format(Locale.ROOT, "%.1f %%", sample.relativeSpread() * 100);
+        return sample.size() < 2 ? NOTHING : String.format(Locale.ROOT, "%.1f %%", sample.relativeSpread() * 100);
     }
 
     private void comparisons() {
@@ -123,14 +121,13 @@ public final class TextReport {
         }
         line("");
         for (ComparisonLine line : report.comparisons()) {
-            String colour =
-                    switch (line.comparison().verdict()) {
-                        case Verdict.Differs ignored -> GREEN;
-                        case Verdict.NoDifference ignored -> BOLD;
-                        case Verdict.Noisy ignored -> YELLOW;
-                        case Verdict.TooFew ignored -> YELLOW;
-                        case Verdict.NoRatio ignored -> YELLOW;
-                    };
+            String colour = switch (line.comparison().verdict()) {
+                case Verdict.Differs ignored -> GREEN;
+                case Verdict.NoDifference ignored -> BOLD;
+                case Verdict.Noisy ignored -> YELLOW;
+                case Verdict.TooFew ignored -> YELLOW;
+                case Verdict.NoRatio ignored -> YELLOW;
+            };
             line(line.spec().metric().key() + ", " + line.subject() + ": " + styled(colour, line.verdict())
                     + (line.publishedRatio().isPresent()
                             ? styled(
@@ -160,8 +157,11 @@ public final class TextReport {
             for (List<PublishedTable.Cell> row : table.rows()) {
                 List<String> cells = new ArrayList<>();
                 for (int i = 0; i < row.size(); i++) {
-                    String theirs = row.get(i).published().isEmpty() ? NOTHING : row.get(i).published();
-                    String ours = row.get(i).ours().isEmpty() ? NOTHING : row.get(i).ours();
+                    String theirs = row.get(i).published().isEmpty()
+                            ? NOTHING
+                            : row.get(i).published();
+                    String ours =
+                            row.get(i).ours().isEmpty() ? NOTHING : row.get(i).ours();
                     cells.add(published.columns().get(i).metric().isPresent() ? theirs + " / " + ours : theirs);
                 }
                 rows.row(cells);

@@ -42,8 +42,7 @@ public final class ExperimentRunner {
      * @param restart whether earlier results are set aside
      * @return all results; the interrupt status of the thread is cleared when they say that it was interrupted
      */
-    public Outcome run(
-            Experiment experiment, Predicate<CaseSpec> wanted, Path folder, Path scratch, boolean restart) {
+    public Outcome run(Experiment experiment, Predicate<CaseSpec> wanted, Path folder, Path scratch, boolean restart) {
         List<CaseSpec> cases = experiment.cases().stream().filter(wanted).toList();
         if (cases.isEmpty()) {
             throw BenchtopException.config("no case of " + experiment.id() + " is left by the filter");
@@ -83,14 +82,18 @@ public final class ExperimentRunner {
         return new Outcome(experiment.withCases(cases), journal.sessions(), journal.runs(), measured, interrupted);
     }
 
-    private boolean runAll(
-            List<Schedule.Entry> left, int total, Journal journal, Session session, Path scratch) {
+    private boolean runAll(List<Schedule.Entry> left, int total, Journal journal, Session session, Path scratch) {
         TimeLeft timeLeft = new TimeLeft();
         journal.runs().forEach(timeLeft::learn);
         Set<String> prepared = new HashSet<>();
         int number = total - left.size();
         try {
-            warmUpJvm(left.getFirst().spec(), journal, session, scratch, timeLeft.estimate(left).plusSeconds(4));
+            warmUpJvm(
+                    left.getFirst().spec(),
+                    journal,
+                    session,
+                    scratch,
+                    timeLeft.estimate(left).plusSeconds(4));
             for (int i = 0; i < left.size(); i++) {
                 Schedule.Entry entry = left.get(i);
                 if (prepared.add(entry.spec().id())) {
@@ -115,8 +118,7 @@ public final class ExperimentRunner {
         }
     }
 
-    private void warmUpJvm(
-            CaseSpec first, Journal journal, Session session, Path scratch, java.time.Duration expected)
+    private void warmUpJvm(CaseSpec first, Journal journal, Session session, Path scratch, java.time.Duration expected)
             throws InterruptedException {
         runner.prepare(first, scratch, listener::preparing);
         CaseSpec shortened = first.withJob(

@@ -66,8 +66,7 @@ public final class Journal implements AutoCloseable {
             Journal journal = lock(file, new RandomAccessFile(file.toFile(), "rw"));
             try {
                 if (restart && journal.content.length() > 0) {
-                    Path aside = file.resolveSibling(
-                            "runs-" + FILE_TIME.format(Instant.now()) + ".jsonl");
+                    Path aside = file.resolveSibling("runs-" + FILE_TIME.format(Instant.now()) + ".jsonl");
                     Files.move(file, aside);
                     journal.close();
                     return open(file, experiment, hash, false);
@@ -152,8 +151,9 @@ public final class Journal implements AutoCloseable {
             throw BenchtopException.config(file + ":1: not a benchtop bench journal");
         }
         if (line.path("format").asInt() != FORMAT) {
-            throw BenchtopException.config(file + ":1: journal format " + line.path("format").asText()
-                    + ", this version writes format " + FORMAT + "; use --restart or --out");
+            throw BenchtopException.config(
+                    file + ":1: journal format " + line.path("format").asText() + ", this version writes format "
+                            + FORMAT + "; use --restart or --out");
         }
         String otherId = line.path("experiment").asText();
         String otherHash = line.path("hash").asText();

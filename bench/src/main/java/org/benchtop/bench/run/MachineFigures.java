@@ -70,8 +70,7 @@ public record MachineFigures(
                 }
             }
         }
-        return new MachineFigures(
-                reads, writes, flushes, bytes, errors, Latency.merge(latencies), exits, interrupts);
+        return new MachineFigures(reads, writes, flushes, bytes, errors, Latency.merge(latencies), exits, interrupts);
     }
 
     private static boolean isDrive(StatsSnapshot.Entry entry) {

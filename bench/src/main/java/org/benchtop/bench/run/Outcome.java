@@ -24,8 +24,8 @@ public record Outcome(
         return runs.stream()
                 .filter(RunRecord::counts)
                 .filter(run -> run.block() <= experiment.repeats())
-                .filter(run -> experiment.cases().stream()
-                        .anyMatch(spec -> spec.id().equals(run.caseId())))
+                .filter(run ->
+                        experiment.cases().stream().anyMatch(spec -> spec.id().equals(run.caseId())))
                 .toList();
     }
 

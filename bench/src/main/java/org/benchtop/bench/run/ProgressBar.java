@@ -86,10 +86,10 @@ public final class ProgressBar implements RunListener {
     public void started(int number, CaseSpec spec, RunKind kind, int block, Duration left) {
         synchronized (lock) {
             doing = switch (kind) {
-                        case JIT_WARMUP -> "warming up the JVM";
-                        case WARMUP -> "warm-up: " + spec.id();
-                        case MEASURED -> "repeat " + block + ": " + spec.id();
-                    };
+                case JIT_WARMUP -> "warming up the JVM";
+                case WARMUP -> "warm-up: " + spec.id();
+                case MEASURED -> "repeat " + block + ": " + spec.id();
+            };
             leftNanos = left.toNanos();
             leftSetAt = System.nanoTime();
             if (terminal) {

@@ -46,8 +46,8 @@ public final class Bootstrap {
         }
         for (int i = 0; i < blocks; i++) {
             if (!(candidate[i] > 0 && baseline[i] > 0)) {
-                throw new IllegalArgumentException("ratios need positive values, block " + i + " has " + candidate[i]
-                        + " and " + baseline[i]);
+                throw new IllegalArgumentException(
+                        "ratios need positive values, block " + i + " has " + candidate[i] + " and " + baseline[i]);
             }
         }
         SplittableRandom random = new SplittableRandom(seed);

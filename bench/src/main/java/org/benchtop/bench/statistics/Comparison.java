@@ -31,8 +31,7 @@ public record Comparison(
             String candidateName, double[] candidate, String baselineName, double[] baseline, long seed) {
         int pairs = candidate.length;
         if (pairs == 0) {
-            return new Comparison(
-                    candidateName, baselineName, 0, 1, 0, new Verdict.TooFew(0, Bootstrap.LEAST_BLOCKS));
+            return new Comparison(candidateName, baselineName, 0, 1, 0, new Verdict.TooFew(0, Bootstrap.LEAST_BLOCKS));
         }
         Sample candidateSample = Sample.of(candidate);
         Sample baselineSample = Sample.of(baseline);

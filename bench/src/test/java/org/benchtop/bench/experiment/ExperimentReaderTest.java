@@ -120,7 +120,8 @@ class ExperimentReaderTest {
     void guestsCanBeAnAxis() {
         Experiment experiment = read("matrix: { guests: [1, 4] }\n");
 
-        assertEquals(List.of(1, 4), experiment.cases().stream().map(CaseSpec::guests).toList());
+        assertEquals(
+                List.of(1, 4), experiment.cases().stream().map(CaseSpec::guests).toList());
     }
 
     @Test
@@ -167,8 +168,8 @@ class ExperimentReaderTest {
     @Test
     void theMachineCanBeInAnotherFile(@TempDir Path folder) throws IOException {
         Files.writeString(folder.resolve("vm.yaml"), "cpus: 3\ndevices: []\n");
-        Path file = Files.writeString(
-                folder.resolve("x.yaml"), "experiment: x\nvm: vm.yaml\njob: { guest: diskbench }\n");
+        Path file =
+                Files.writeString(folder.resolve("x.yaml"), "experiment: x\nvm: vm.yaml\njob: { guest: diskbench }\n");
 
         Experiment experiment = ExperimentReader.read(file, ExperimentOverrides.NONE);
 
@@ -190,8 +191,7 @@ class ExperimentReaderTest {
 
     @Test
     void setOfAnAxisIsRefused() {
-        String message = assertThrows(
-                        BenchtopException.class, () -> read("matrix: { cpus: [1, 2] }\n", "cpus=4"))
+        String message = assertThrows(BenchtopException.class, () -> read("matrix: { cpus: [1, 2] }\n", "cpus=4"))
                 .getMessage();
 
         assertEquals(
@@ -224,11 +224,15 @@ class ExperimentReaderTest {
     void theHashFollowsWhatFiguresDependOnAndNothingElse() {
         String hash = read("matrix: { cpus: [1, 2] }\nrepeats: 5\n").hash();
 
-        assertEquals(hash, read("matrix:\n  cpus: [ 1 , 2 ]\nrepeats: 50\ntitle: other\n").hash());
+        assertEquals(
+                hash,
+                read("matrix:\n  cpus: [ 1 , 2 ]\nrepeats: 50\ntitle: other\n").hash());
         assertNotEquals(hash, read("matrix: { cpus: [1, 3] }\n").hash());
         assertNotEquals(hash, read("matrix: { cpus: [1, 2] }\nseed: 43\n").hash());
         assertNotEquals(hash, read("matrix: { cpus: [1, 2] }\n", "job.bs=8k").hash());
-        assertNotEquals(hash, read("matrix: { cpus: [1, 2] }\n", "drives.disk0.cache=none").hash());
+        assertNotEquals(
+                hash,
+                read("matrix: { cpus: [1, 2] }\n", "drives.disk0.cache=none").hash());
     }
 
     @Test
@@ -244,9 +248,7 @@ class ExperimentReaderTest {
                   rows:
                     - [off, 20080, 13.40]
                     - [on, ~, 19.34]
-                """)
-                .published()
-                .orElseThrow();
+                """).published().orElseThrow();
 
         assertEquals(List.of("off", "20080", "13.40"), published.rows().getFirst());
         assertEquals(List.of("on", "", "19.34"), published.rows().getLast());

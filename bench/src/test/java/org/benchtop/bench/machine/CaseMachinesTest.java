@@ -40,7 +40,8 @@ class CaseMachinesTest {
         assertEquals("bench-2", machine.name());
         assertEquals(new BootSpec.Guest("diskbench", "rw=read"), machine.boot());
         assertEquals(List.of("isa-serial"), devices(machine));
-        assertEquals(List.of(CaseMachines.CONSOLE), List.copyOf(machine.chardevs().keySet()));
+        assertEquals(
+                List.of(CaseMachines.CONSOLE), List.copyOf(machine.chardevs().keySet()));
         assertEquals("memory", machine.chardevs().get(CaseMachines.CONSOLE).type());
         assertTrue(machine.toYaml().contains("chardev: " + CaseMachines.CONSOLE), machine.toYaml());
         assertEquals(MachineSpec.OnReboot.STOP, machine.onReboot());

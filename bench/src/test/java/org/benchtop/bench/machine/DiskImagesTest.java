@@ -82,8 +82,7 @@ class DiskImagesTest {
         try (RandomAccessFile plain = new RandomAccessFile(file.toFile(), "rw")) {
             assertEquals(Optional.of("through the page cache"), OpenFlags.of(file));
             try (RandomAccessFile durable = new RandomAccessFile(file.toFile(), "rwd")) {
-                assertEquals(
-                        Optional.of("through the page cache, through the page cache O_DSYNC"), OpenFlags.of(file));
+                assertEquals(Optional.of("through the page cache, through the page cache O_DSYNC"), OpenFlags.of(file));
                 assertTrue(durable.getFD().valid() && plain.getFD().valid());
             }
         }

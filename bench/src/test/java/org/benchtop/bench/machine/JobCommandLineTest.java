@@ -44,7 +44,11 @@ class JobCommandLineTest {
     @Test
     void durationsBecomeSecondsAndTheRestStaysAsWritten() {
         JobCommandLine line = JobCommandLine.of(
-                Job.disk().with("rw", "randread").with("bs", "16k").with("runtime", "2m").with("warmup", "3s"),
+                Job.disk()
+                        .with("rw", "randread")
+                        .with("bs", "16k")
+                        .with("runtime", "2m")
+                        .with("warmup", "3s"),
                 PROGRAM);
 
         assertEquals("rw=randread bs=16k runtime=120 ramp_time=3", line.words());
@@ -73,7 +77,8 @@ class JobCommandLineTest {
 
     @Test
     void wordsCannotSmuggleOthers() {
-        assertEquals("job.rw: \"read bs=1\" is not one plain word", error(Job.disk().with("rw", "read bs=1")));
+        assertEquals(
+                "job.rw: \"read bs=1\" is not one plain word", error(Job.disk().with("rw", "read bs=1")));
         assertEquals("job.rw: \"\" is not one plain word", error(Job.disk().with("rw", "")));
     }
 

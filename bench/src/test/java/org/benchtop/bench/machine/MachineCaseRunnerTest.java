@@ -140,12 +140,13 @@ class MachineCaseRunnerTest {
         CaseSpec spec = only(TWO_GUESTS.replace("iodepth: 4", "iodepth: 4000"));
         runner.check(spec, scratch);
 
-        BenchtopException e = assertThrows(
-                BenchtopException.class, () -> runner.run(new CaseRun(spec, RunKind.MEASURED, scratch)));
+        BenchtopException e =
+                assertThrows(BenchtopException.class, () -> runner.run(new CaseRun(spec, RunKind.MEASURED, scratch)));
 
         assertTrue(
-                e.getMessage().matches("bench-[01]: guest exited with code 2 before it was done; its console ends with:"
-                        + " .*error: .*iodepth.*"),
+                e.getMessage()
+                        .matches("bench-[01]: guest exited with code 2 before it was done; its console ends with:"
+                                + " .*error: .*iodepth.*"),
                 e.getMessage());
     }
 

@@ -66,7 +66,8 @@ class MetricTest {
         assertEquals(OptionalDouble.empty(), Metric.SLAT_MEAN.value(measurement));
         assertEquals(OptionalDouble.empty(), Metric.EXITS_PER_REQUEST.value(measurement));
         assertEquals(OptionalDouble.empty(), Metric.LOOP_CPU_PER_REQUEST.value(of(guest(10, 10))));
-        assertEquals(OptionalDouble.empty(), Metric.HOST_CPU.value(of(guest(10, 10)).ofGuest(0)));
+        assertEquals(
+                OptionalDouble.empty(), Metric.HOST_CPU.value(of(guest(10, 10)).ofGuest(0)));
     }
 
     @Test

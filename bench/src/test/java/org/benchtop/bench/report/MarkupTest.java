@@ -7,7 +7,9 @@ import org.junit.jupiter.api.Test;
 class MarkupTest {
     @Test
     void textAndAttributesAreEscaped() {
-        String markup = new Markup().element("p", "a < b & \"c\"", "title", "x\"><script>").toString();
+        String markup = new Markup()
+                .element("p", "a < b & \"c\"", "title", "x\"><script>")
+                .toString();
 
         assertEquals("<p title=\"x&quot;&gt;&lt;script&gt;\">a &lt; b &amp; &quot;c&quot;</p>", markup);
     }

@@ -165,13 +165,24 @@ class ReportTest {
     }
 
     @Test
-    void thePageSaysUnderWhichConditionsItWasMade()
-            throws ParserConfigurationException, IOException, SAXException {
+    void thePageSaysUnderWhichConditionsItWasMade() throws ParserConfigurationException, IOException, SAXException {
         String text = parse(HtmlReport.of(tiny())).getDocumentElement().getTextContent();
 
         for (String wanted : List.of(
-                "Tiny & <quick>", "CPU", "kernel", "Java", "file system", "virtio-blk-pci", "diskbench", "rw=read",
-                "seed 42", "Is \"on\" faster?", "somebody, 2011", "old hardware", "pio-out", "made up")) {
+                "Tiny & <quick>",
+                "CPU",
+                "kernel",
+                "Java",
+                "file system",
+                "virtio-blk-pci",
+                "diskbench",
+                "rw=read",
+                "seed 42",
+                "Is \"on\" faster?",
+                "somebody, 2011",
+                "old hardware",
+                "pio-out",
+                "made up")) {
             assertTrue(text.contains(wanted), wanted);
         }
     }
@@ -219,7 +230,9 @@ class ReportTest {
         assertEquals(5000, first.get("figures").get("iops").get("median").asDouble(), 100);
         assertEquals("differs", root.get("comparisons").get(0).get("verdict").asText());
         assertEquals(2, root.get("comparisons").get(0).get("ratioInterval").size());
-        assertEquals("5,019", root.get("published").get("rows").get(0).get(2).get("published").asText());
+        assertEquals(
+                "5,019",
+                root.get("published").get("rows").get(0).get(2).get("published").asText());
         assertTrue(root.get("sessions").get(0).get("host").has("kernel"));
         assertTrue(first.get("clatHistogram").size() > 5);
     }

@@ -35,7 +35,8 @@ class ScaleTest {
     @Test
     void logarithmicTicksAreOneTwoAndFive() {
         assertEquals(
-                List.of(20.0, 50.0, 100.0, 200.0, 500.0), Scale.logarithmic(30, 430, 0, 100).ticks());
+                List.of(20.0, 50.0, 100.0, 200.0, 500.0),
+                Scale.logarithmic(30, 430, 0, 100).ticks());
         Scale scale = Scale.logarithmic(10, 1000, 0, 100);
         assertEquals(50, scale.at(100), 1e-9);
     }

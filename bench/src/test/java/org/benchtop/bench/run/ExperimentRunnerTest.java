@@ -46,7 +46,8 @@ class ExperimentRunnerTest {
         assertEquals(ALL, outcome.counted().size());
         assertEquals(ALL, outcome.planned());
         assertTrue(runner.runs.getFirst().startsWith("JIT_WARMUP"));
-        assertEquals(4, runner.runs.stream().filter(run -> run.startsWith("WARMUP")).count());
+        assertEquals(
+                4, runner.runs.stream().filter(run -> run.startsWith("WARMUP")).count());
         assertEquals(1, outcome.sessions().size());
     }
 
@@ -62,8 +63,11 @@ class ExperimentRunnerTest {
         assertFalse(whole.interrupted());
         assertEquals(ALL, whole.counted().size());
         assertEquals(2, whole.sessions().size());
-        assertEquals(ALL - 7, second.runs.stream().filter(run -> run.startsWith("MEASURED")).count());
-        assertEquals(0, second.runs.stream().filter(run -> run.startsWith("WARMUP")).count());
+        assertEquals(
+                ALL - 7,
+                second.runs.stream().filter(run -> run.startsWith("MEASURED")).count());
+        assertEquals(
+                0, second.runs.stream().filter(run -> run.startsWith("WARMUP")).count());
         assertEquals(
                 ALL,
                 whole.counted().stream()
@@ -95,7 +99,9 @@ class ExperimentRunnerTest {
 
         assertEquals(List.of(), again.runs);
         assertEquals(4 * 8, outcome.counted().size());
-        assertEquals(8, longer.runs.stream().filter(run -> run.startsWith("MEASURED")).count());
+        assertEquals(
+                8,
+                longer.runs.stream().filter(run -> run.startsWith("MEASURED")).count());
     }
 
     @Test
@@ -130,8 +136,8 @@ class ExperimentRunnerTest {
     @Test
     void aCaseThatCannotRunIsRefusedBeforeAnyOther() {
         FakeCaseRunner runner = fake();
-        Experiment experiment = Experiments.parse(
-                Experiments.TEXT.replace("cpus: [1, 2] }", "cpus: [1, 2], job.impossible: [1] }"));
+        Experiment experiment =
+                Experiments.parse(Experiments.TEXT.replace("cpus: [1, 2] }", "cpus: [1, 2], job.impossible: [1] }"));
 
         assertThrows(BenchtopException.class, () -> run(experiment, runner));
 

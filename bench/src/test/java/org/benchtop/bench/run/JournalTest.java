@@ -46,8 +46,8 @@ class JournalTest {
                 RunKind.MEASURED,
                 1_700_000_000_000L,
                 5_000_000_000L,
-                Optional.of(new FakeCaseRunner(Experiments::iops)
-                        .run(new CaseRun(spec, RunKind.MEASURED, Path.of("/")))),
+                Optional.of(
+                        new FakeCaseRunner(Experiments::iops).run(new CaseRun(spec, RunKind.MEASURED, Path.of("/")))),
                 "",
                 new HostLoad(5_000_000_000L, 2, 0.5, 0.4, 0.1, 0, 0, 1.5, Map.of("make(7)", 0.2)),
                 List.of("other processes"));
@@ -121,16 +121,14 @@ class JournalTest {
 
         BenchtopException e = assertThrows(BenchtopException.class, this::open);
 
-        assertEquals(
-                file + ":2: damaged journal line; --restart sets the file aside and starts anew", e.getMessage());
+        assertEquals(file + ":2: damaged journal line; --restart sets the file aside and starts anew", e.getMessage());
     }
 
     @Test
     void runsOfAnotherSpecAreNotMixedIn() {
         open().close();
 
-        BenchtopException e =
-                assertThrows(BenchtopException.class, () -> Journal.open(file, "tiny", "def", false));
+        BenchtopException e = assertThrows(BenchtopException.class, () -> Journal.open(file, "tiny", "def", false));
 
         assertEquals(
                 file + ": holds runs of a different version of tiny (spec abc, now def): --restart sets them aside, "
@@ -157,8 +155,7 @@ class JournalTest {
     void twoWritersAreRefused() {
         try (Journal first = open()) {
             BenchtopException e = assertThrows(BenchtopException.class, this::open);
-            assertEquals(
-                    file + ": another benchtop bench is writing to it; wait for it or use --out", e.getMessage());
+            assertEquals(file + ": another benchtop bench is writing to it; wait for it or use --out", e.getMessage());
             assertEquals(List.of(), first.runs());
         }
         open().close();

@@ -66,8 +66,7 @@ class ScheduleTest {
         Experiment experiment = Experiments.parse(Experiments.TEXT + "order: listed\n");
         List<String> first = names(Schedule.of(experiment, all(experiment)).subList(4, 8));
 
-        assertEquals(
-                experiment.cases().stream().map(spec -> "1 " + spec.id()).toList(), first);
+        assertEquals(experiment.cases().stream().map(spec -> "1 " + spec.id()).toList(), first);
     }
 
     @Test

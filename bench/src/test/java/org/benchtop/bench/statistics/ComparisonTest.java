@@ -23,7 +23,9 @@ class ComparisonTest {
         Comparison comparison = Comparison.of("on", times(1.04), "off", STEADY, 1);
 
         assertInstanceOf(Verdict.Differs.class, comparison.verdict());
-        assertTrue(text(comparison).matches("on is faster: \\+4\\.0 % \\(\\+[0-9.]+ % … \\+[0-9.]+ %\\)"), text(comparison));
+        assertTrue(
+                text(comparison).matches("on is faster: \\+4\\.0 % \\(\\+[0-9.]+ % … \\+[0-9.]+ %\\)"),
+                text(comparison));
     }
 
     @Test
@@ -53,8 +55,7 @@ class ComparisonTest {
 
     @Test
     void fewPairsGiveNoVerdict() {
-        Comparison comparison =
-                Comparison.of("on", new double[] {2000, 2000}, "off", new double[] {1000, 1000}, 1);
+        Comparison comparison = Comparison.of("on", new double[] {2000, 2000}, "off", new double[] {1000, 1000}, 1);
 
         assertEquals("too few repeats to say: 2 of at least 5 pairs, medians differ by +100 %", text(comparison));
     }
