@@ -3,7 +3,6 @@ package org.benchtop.engine;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
-
 import org.benchtop.engine.stats.EntryStats;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.CreateContext;

@@ -18,7 +18,6 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
-
 import org.benchtop.engine.boot.BootFacts;
 import org.benchtop.engine.boot.BootImage;
 import org.benchtop.engine.boot.BootState;
@@ -40,7 +39,6 @@ import org.benchtop.spi.bus.IoEvent;
 import org.benchtop.spi.bus.IoEventMatch;
 import org.benchtop.spi.chardev.Chardev;
 import org.benchtop.spi.cpu.CpuHost;
-import org.benchtop.spi.cpu.CpuVm;
 import org.benchtop.spi.cpu.CpuVmFeatures;
 import org.benchtop.spi.cpu.Vcpu;
 import org.benchtop.spi.cpu.VcpuExit;
@@ -207,7 +205,9 @@ public final class Machine implements AutoCloseable {
 
     private BenchtopException wrongState(String what) {
         return BenchtopException.of(
-                ErrorKind.CONFIG, "machine " + name() + " cannot " + what + ": it is " + state.name().toLowerCase());
+                ErrorKind.CONFIG,
+                "machine " + name() + " cannot " + what + ": it is "
+                        + state.name().toLowerCase());
     }
 
     /** Starts a new or stopped machine, or resumes a paused one. */
@@ -338,7 +338,8 @@ public final class Machine implements AutoCloseable {
         OptionalLong rsdp = services.find(Acpi.class)
                 .map(acpi -> OptionalLong.of(acpi.rsdpGpa()))
                 .orElse(OptionalLong.empty());
-        setBootState(boot.apply(parts.ram(), new BootFacts(rsdp, vcpus.getFirst().tscKilohertz())));
+        setBootState(
+                boot.apply(parts.ram(), new BootFacts(rsdp, vcpus.getFirst().tscKilohertz())));
         debugStop = null;
     }
 
@@ -499,7 +500,8 @@ public final class Machine implements AutoCloseable {
         IrqChip chip = irqChip;
         if (chip == null) {
             throw BenchtopException.of(
-                    ErrorKind.CONFIG, "machine " + name() + " has no interrupt controller: the CPU engine brings none"
+                    ErrorKind.CONFIG,
+                    "machine " + name() + " has no interrupt controller: the CPU engine brings none"
                             + " and no platform device provides one");
         }
         return chip;

@@ -14,7 +14,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
-
 import org.benchtop.engine.boot.BootImage;
 import org.benchtop.engine.boot.BootLoader;
 import org.benchtop.engine.config.EntrySpec;
@@ -29,7 +28,6 @@ import org.benchtop.engine.memory.Ram;
 import org.benchtop.engine.memory.RamLayout;
 import org.benchtop.engine.plugin.PluginRegistry;
 import org.benchtop.spi.BenchtopException;
-import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockBackendType;
 import org.benchtop.spi.chardev.Chardev;
@@ -141,7 +139,8 @@ final class MachineParts implements AutoCloseable {
     private <O extends Record> Chosen<O> bind(CpuEngine<O> engine, EntrySpec accel, boolean mustProbe) {
         CpuProbe probe = engine.probe();
         if (mustProbe && !probe.usable()) {
-            throw located(accel, BenchtopException.host("accel " + engine.name() + " is not usable here: " + probe.reason()));
+            throw located(
+                    accel, BenchtopException.host("accel " + engine.name() + " is not usable here: " + probe.reason()));
         }
         return new Chosen<>(engine, OptionBinder.bind(engine, accel, spec.bindContext()), probe);
     }
@@ -151,9 +150,7 @@ final class MachineParts implements AutoCloseable {
         for (int i = 0; i < spec.cpus(); i++) {
             Vcpu vcpu = owned(vm.createVcpu(i));
             vcpus.add(vcpu);
-            machine.statistics()
-                    .entry("vcpu" + i)
-                    .family(() -> vcpu.exits().byReason());
+            machine.statistics().entry("vcpu" + i).family(() -> vcpu.exits().byReason());
             machine.statistics()
                     .entry("vcpu" + i)
                     .gauge("exits", "", () -> vcpu.exits().total());
@@ -162,11 +159,14 @@ final class MachineParts implements AutoCloseable {
         spec.chardevs().forEach(this::openChardev);
         spec.netdevs().forEach(this::openNetdev);
         List<String> ids = spec.deviceIds();
-        MachineType.Request request = new MachineType.Request(
-                spec.cpus(), spec.memory().sizeBytes(), vm.features(), boot.firmware());
+        MachineType.Request request =
+                new MachineType.Request(spec.cpus(), spec.memory().sizeBytes(), vm.features(), boot.firmware());
         for (MachineType.PlatformDevice device : board.platformDevices(request)) {
             if (!ids.contains(device.id())) {
-                attach(device.id(), EntrySpec.of(device.type(), device.options()).at(device.id()), devices);
+                attach(
+                        device.id(),
+                        EntrySpec.of(device.type(), device.options()).at(device.id()),
+                        devices);
             }
         }
         for (int i = 0; i < ids.size(); i++) {
@@ -206,7 +206,8 @@ final class MachineParts implements AutoCloseable {
 
     /** Says which entry of the specification an error belongs to. */
     private static BenchtopException located(EntrySpec entry, BenchtopException e) {
-        String where = entry.typePosition() == SourcePosition.NONE ? entry.path() : entry.typePosition() + " " + entry.path();
+        String where =
+                entry.typePosition() == SourcePosition.NONE ? entry.path() : entry.typePosition() + " " + entry.path();
         return BenchtopException.of(e.kind(), where + ": " + e.getMessage(), e.context(), e);
     }
 
@@ -227,11 +228,12 @@ final class MachineParts implements AutoCloseable {
         }
         EntrySpec entry = spec.drives().get(name);
         if (entry == null) {
-            throw BenchtopException.config(
-                    "there is no drive \"" + name + "\" (drives: " + String.join(", ", spec.drives().keySet()) + ")");
+            throw BenchtopException.config("there is no drive \"" + name + "\" (drives: "
+                    + String.join(", ", spec.drives().keySet()) + ")");
         }
         if (!opening.add(name)) {
-            throw entry.error("drives refer to each other in a circle: " + String.join(" -> ", opening) + " -> " + name);
+            throw entry.error(
+                    "drives refer to each other in a circle: " + String.join(" -> ", opening) + " -> " + name);
         }
         BlockBackend backend = openDrive(name, plugins.drive(entry), entry);
         opening.remove(name);
@@ -288,8 +290,8 @@ final class MachineParts implements AutoCloseable {
     Chardev takeChardev(String name, String user) {
         Chardev chardev = chardevs.get(name);
         if (chardev == null) {
-            throw BenchtopException.config("there is no chardev \"" + name + "\" (chardevs: "
-                    + String.join(", ", chardevs.keySet()) + ")");
+            throw BenchtopException.config(
+                    "there is no chardev \"" + name + "\" (chardevs: " + String.join(", ", chardevs.keySet()) + ")");
         }
         use("chardev", name, user);
         return chardev;

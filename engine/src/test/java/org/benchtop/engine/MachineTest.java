@@ -11,7 +11,6 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-
 import org.benchtop.engine.config.MachineSpec;
 import org.benchtop.engine.linux.LinuxHost;
 import org.benchtop.engine.plugin.PluginRegistry;
@@ -37,16 +36,14 @@ class MachineTest {
     }
 
     private Machine machine(String more) {
-        return Machine.create(
-                MachineSpec.parse("""
+        return Machine.create(MachineSpec.parse("""
                         name: %s
                         machine: bare
                         accel: scripted
                         memory: 1MiB
                         boot: none
                         %s
-                        """.formatted(name, more)),
-                PluginRegistry.builtIn());
+                        """.formatted(name, more)), PluginRegistry.builtIn());
     }
 
     private ScriptedPlugin.ScriptedVcpu vcpu(int index) {
@@ -89,7 +86,13 @@ class MachineTest {
 
         assertEquals(
                 List.of(
-                        "500 attach", "600 attach", "500 reset", "600 reset", "600 pause", "500 pause", "600 close",
+                        "500 attach",
+                        "600 attach",
+                        "500 reset",
+                        "600 reset",
+                        "600 pause",
+                        "500 pause",
+                        "600 close",
                         "500 close"),
                 probe());
         assertTrue(vcpu(0).closed);
@@ -167,7 +170,8 @@ class MachineTest {
         try (Machine m = machine("")) {
             m.start();
 
-            vcpu(0).execute((host, vcpu) -> new VcpuExit.Failed("emulation failure", 0x1000, new byte[] {0x0f, (byte) 0xae}));
+            vcpu(0).execute((host, vcpu) ->
+                    new VcpuExit.Failed("emulation failure", 0x1000, new byte[] {0x0f, (byte) 0xae}));
 
             assertEquals(
                     "vcpu0: emulation failure at rip=0x1000 (instruction bytes: 0f ae)",
@@ -234,17 +238,19 @@ class MachineTest {
         assertTrue(e.getMessage().endsWith("devices[0]: probe fails as asked"), e.getMessage());
         assertEquals(List.of("500 attach", "600 attach", "600 close", "500 close"), probe());
         assertTrue(vcpu(0).closed);
-        assertFalse(Thread.getAllStackTraces().keySet().stream().anyMatch(t -> t.getName().startsWith(name + "-")));
+        assertFalse(Thread.getAllStackTraces().keySet().stream()
+                .anyMatch(t -> t.getName().startsWith(name + "-")));
     }
 
     @Test
     void overlappingDevicesAreRefusedWithTheirPlace() {
-        BenchtopException e = assertThrows(
-                BenchtopException.class, () -> machine("devices: [{type: probe, id: twin, port: 0x502}]"));
+        BenchtopException e =
+                assertThrows(BenchtopException.class, () -> machine("devices: [{type: probe, id: twin, port: 0x502}]"));
 
         assertTrue(
-                e.getMessage().endsWith(
-                        "devices[0]: range 0x502..+0x4 of twin overlaps 0x500..+0x4 of board-probe in the I/O port space"),
+                e.getMessage()
+                        .endsWith(
+                                "devices[0]: range 0x502..+0x4 of twin overlaps 0x500..+0x4 of board-probe in the I/O port space"),
                 e.getMessage());
     }
 

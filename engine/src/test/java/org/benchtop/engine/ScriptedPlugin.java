@@ -8,7 +8,6 @@ import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Semaphore;
-
 import org.benchtop.spi.CreateContext;
 import org.benchtop.spi.Option;
 import org.benchtop.spi.Plugin;
@@ -326,8 +325,11 @@ public final class ScriptedPlugin implements Plugin {
      * @param failAttach fails when attached
      */
     record ProbeOptions(
-            @Option(doc = "first port", min = 0, max = 0xfffc) int port,
-            @Option(doc = "fail when attached", value = "off") boolean failAttach) {}
+            @Option(doc = "first port", min = 0, max = 0xfffc)
+            int port,
+
+            @Option(doc = "fail when attached", value = "off")
+            boolean failAttach) {}
 
     private static final class ProbeType implements DeviceType<ProbeOptions> {
         @Override
@@ -371,9 +373,7 @@ public final class ScriptedPlugin implements Plugin {
             log = PROBES.computeIfAbsent(newContext.machine().name(), n -> new ConcurrentLinkedQueue<>());
             newContext.pio(options.port, 4, this);
             if (newContext.pci().functions().isEmpty() && options.port == 0x500) {
-                newContext
-                        .pci()
-                        .windows(new PciWindows(0xc000, 0x4000, 0xe000_0000L, 0x1000_0000, 1L << 40, 1L << 30));
+                newContext.pci().windows(new PciWindows(0xc000, 0x4000, 0xe000_0000L, 0x1000_0000, 1L << 40, 1L << 30));
             }
             note("attach");
             if (options.failAttach) {

@@ -14,6 +14,7 @@ import org.benchtop.spi.block.BlockStatus;
 import org.benchtop.spi.block.CacheMode;
 import org.benchtop.spi.event.EventLoop;
 import org.benchtop.spi.memory.IoVector;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A sparse disk outside the Java heap, in chunks that are allocated when they are first written. Requests are carried
@@ -35,7 +36,7 @@ final class MemoryBackend implements BlockBackend {
     private final BlockCapabilities capabilities;
     private final Arena arena = Arena.ofShared();
     private final MemorySegment zeroes = arena.allocate(CHUNK_BYTES, 4096);
-    private final AtomicReferenceArray<AtomicReferenceArray<MemorySegment>> groups;
+    private final AtomicReferenceArray<@Nullable AtomicReferenceArray<@Nullable MemorySegment>> groups;
     private final Object[] locks = new Object[LOCKS];
     private final ArrayDeque<MemorySegment> spares = new ArrayDeque<>();
     private boolean closed;
@@ -87,7 +88,7 @@ final class MemoryBackend implements BlockBackend {
         long chunk = offset / CHUNK_BYTES;
         synchronized (lock(chunk)) {
             MemorySegment memory = allocated(chunk);
-            if (memory == MemorySegment.NULL) {
+            if (memory == null) {
                 throw BenchtopException.host("no memory left for the disk: raise -XX:MaxDirectMemorySize");
             }
             MemorySegment.copy(source, 0, memory, offset % CHUNK_BYTES, lengthBytes);
@@ -98,39 +99,35 @@ final class MemoryBackend implements BlockBackend {
         return locks[(int) (chunk % LOCKS)];
     }
 
-    /** The memory of a chunk; {@link MemorySegment#NULL} if it has none. The chunk's lock is held. */
-    private MemorySegment chunk(long index) {
-        AtomicReferenceArray<MemorySegment> group = groups.get((int) (index / CHUNKS_PER_GROUP));
-        if (group == null) {
-            return MemorySegment.NULL;
-        }
-        MemorySegment memory = group.get((int) (index % CHUNKS_PER_GROUP));
-        return memory == null ? MemorySegment.NULL : memory;
+    /** The memory of a chunk; null if it has none. The chunk's lock is held. */
+    private @Nullable MemorySegment chunk(long index) {
+        AtomicReferenceArray<@Nullable MemorySegment> group = groups.get((int) (index / CHUNKS_PER_GROUP));
+        return group == null ? null : group.get((int) (index % CHUNKS_PER_GROUP));
     }
 
-    /** The memory of a chunk, allocated if need be; {@link MemorySegment#NULL} if there is none left. */
-    private MemorySegment allocated(long index) {
+    /** The memory of a chunk, allocated if need be; null if there is none left. */
+    private @Nullable MemorySegment allocated(long index) {
         MemorySegment memory = chunk(index);
-        if (memory == MemorySegment.NULL) {
+        if (memory == null) {
             memory = newChunk();
-            if (memory != MemorySegment.NULL) {
+            if (memory != null) {
                 group(index).set((int) (index % CHUNKS_PER_GROUP), memory);
             }
         }
         return memory;
     }
 
-    private AtomicReferenceArray<MemorySegment> group(long index) {
+    private AtomicReferenceArray<@Nullable MemorySegment> group(long index) {
         int number = (int) (index / CHUNKS_PER_GROUP);
-        AtomicReferenceArray<MemorySegment> group = groups.get(number);
+        AtomicReferenceArray<@Nullable MemorySegment> group = groups.get(number);
         if (group != null) {
             return group;
         }
-        AtomicReferenceArray<MemorySegment> created = new AtomicReferenceArray<>(CHUNKS_PER_GROUP);
+        AtomicReferenceArray<@Nullable MemorySegment> created = new AtomicReferenceArray<>(CHUNKS_PER_GROUP);
         return groups.compareAndSet(number, null, created) ? created : groups.get(number);
     }
 
-    private MemorySegment newChunk() {
+    private @Nullable MemorySegment newChunk() {
         MemorySegment spare;
         synchronized (spares) {
             spare = spares.poll();
@@ -141,7 +138,7 @@ final class MemoryBackend implements BlockBackend {
         try {
             return arena.allocate(CHUNK_BYTES, 4096);
         } catch (OutOfMemoryError e) {
-            return MemorySegment.NULL;
+            return null;
         }
     }
 
@@ -154,7 +151,7 @@ final class MemoryBackend implements BlockBackend {
             long take = Math.min(length - done, CHUNK_BYTES - inChunk);
             synchronized (lock(index)) {
                 MemorySegment memory = chunk(index);
-                buffer.copyFrom(done, memory == MemorySegment.NULL ? zeroes : memory, inChunk, take);
+                buffer.copyFrom(done, memory == null ? zeroes : memory, inChunk, take);
             }
             done += take;
         }
@@ -169,7 +166,7 @@ final class MemoryBackend implements BlockBackend {
             long take = Math.min(length - done, CHUNK_BYTES - inChunk);
             synchronized (lock(index)) {
                 MemorySegment memory = allocated(index);
-                if (memory == MemorySegment.NULL) {
+                if (memory == null) {
                     return BlockStatus.NO_SPACE;
                 }
                 buffer.copyTo(done, memory, inChunk, take);
@@ -199,7 +196,7 @@ final class MemoryBackend implements BlockBackend {
 
     private void zeroInChunk(long index, long inChunk, long take) {
         MemorySegment memory = chunk(index);
-        if (memory == MemorySegment.NULL) {
+        if (memory == null) {
             return;
         }
         if (take < CHUNK_BYTES) {

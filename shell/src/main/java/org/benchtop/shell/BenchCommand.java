@@ -43,7 +43,8 @@ final class BenchCommand implements Callable<Integer> {
     List<String> settings = new ArrayList<>();
 
     @Option(names = "--repeats", paramLabel = "N", description = "Run each case so many times.")
-    @Nullable Integer repeats;
+    @Nullable
+    Integer repeats;
 
     @Option(
             names = "--filter",
@@ -70,7 +71,8 @@ final class BenchCommand implements Callable<Integer> {
             names = "--scratch",
             paramLabel = "FOLDER",
             description = "Where disk images are made (default: with the results).")
-    @Nullable Path scratch;
+    @Nullable
+    Path scratch;
 
     BenchCommand(Terminal terminal) {
         this.terminal = terminal;

@@ -40,7 +40,9 @@ final class CheckPatternCommand implements Callable<Integer> {
                 throw BenchtopException.of(ErrorKind.IMAGE, image + ": is empty, nothing to check");
             }
             check(channel, bytes);
-            command.commandLine().getOut().println(image + ": " + bytes + " bytes, all as diskcheck writes them (seed " + seed + ")");
+            command.commandLine()
+                    .getOut()
+                    .println(image + ": " + bytes + " bytes, all as diskcheck writes them (seed " + seed + ")");
             return 0;
         } catch (NoSuchFileException e) {
             throw BenchtopException.of(ErrorKind.HOST, image + ": no such file", e);

@@ -46,21 +46,23 @@ public final class ConsoleLog extends System.LoggerFinder {
 
         @Override
         public void log(
-                Level asked, @Nullable ResourceBundle bundle, @Nullable String format, @Nullable Object @Nullable ... values) {
+                Level asked,
+                @Nullable ResourceBundle bundle,
+                @Nullable String format,
+                @Nullable Object @Nullable ... values) {
             if (isLoggable(asked)) {
                 String text = String.valueOf(format);
-                System.err.println(line(
-                        asked, values == null || values.length == 0 ? text : MessageFormat.format(text, values)));
+                System.err.println(
+                        line(asked, values == null || values.length == 0 ? text : MessageFormat.format(text, values)));
             }
         }
 
         private static String line(Level asked, String message) {
-            String label =
-                    switch (asked) {
-                        case ERROR -> "error: ";
-                        case WARNING -> "warning: ";
-                        case INFO, DEBUG, TRACE, ALL, OFF -> "";
-                    };
+            String label = switch (asked) {
+                case ERROR -> "error: ";
+                case WARNING -> "warning: ";
+                case INFO, DEBUG, TRACE, ALL, OFF -> "";
+            };
             return "benchtop: " + label + message;
         }
     }

@@ -18,11 +18,11 @@ final class ErrorReport {
                 err.println(label + " " + own.getMessage());
                 exitCode = own.kind().exitCode();
             }
-            case InterruptedException _ -> {
+            case InterruptedException interrupted -> {
                 err.println(label + " interrupted");
                 exitCode = 130;
             }
-            case OutOfMemoryError _ -> {
+            case OutOfMemoryError exhausted -> {
                 err.println(label + " out of Java heap: " + error.getMessage()
                         + " (BENCHTOP_JAVA_OPTS=-Xmx4g gives it more)");
                 exitCode = ErrorKind.HOST.exitCode();

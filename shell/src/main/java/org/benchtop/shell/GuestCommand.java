@@ -22,11 +22,7 @@ import picocli.CommandLine.Spec;
         name = "guest",
         description = "Show and export embedded guest programs; check what they wrote.",
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {
-            GuestCommand.ListCommand.class,
-            GuestCommand.ExportCommand.class,
-            CheckPatternCommand.class
-        })
+        subcommands = {GuestCommand.ListCommand.class, GuestCommand.ExportCommand.class, CheckPatternCommand.class})
 final class GuestCommand {
     /** {@code benchtop guest list}. */
     @Command(name = "list", description = "List programs and what they understand on their command line.")

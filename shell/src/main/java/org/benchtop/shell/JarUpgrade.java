@@ -41,7 +41,8 @@ final class JarUpgrade {
         Path upgraded = jar.resolveSibling(jar.getFileName() + ".new");
         int count = 0;
         try (JarFile in = new JarFile(jar.toFile());
-                URLClassLoader classes = new URLClassLoader(new java.net.URL[] {jar.toUri().toURL()}, null)) {
+                URLClassLoader classes =
+                        new URLClassLoader(new java.net.URL[] {jar.toUri().toURL()}, null)) {
             List<JarEntry> entries = Collections.list(in.entries());
             if (entries.stream().noneMatch(entry -> isOld(in, entry))) {
                 return 0;

@@ -13,7 +13,8 @@ import picocli.CommandLine.Option;
 /** Options that change a machine's YAML. */
 final class MachineFile {
     @Option(names = "--accel", paramLabel = "ENGINE", description = "Use this CPU engine: auto, kvm, …")
-    @Nullable String accel;
+    @Nullable
+    String accel;
 
     @Option(
             names = "--set",

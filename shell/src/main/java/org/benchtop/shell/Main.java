@@ -36,10 +36,7 @@ import picocli.CommandLine.ScopeType;
             "130:interrupted",
         })
 public final class Main {
-    @Option(
-            names = "--debug",
-            scope = ScopeType.INHERIT,
-            description = "Show stack traces and debug messages.")
+    @Option(names = "--debug", scope = ScopeType.INHERIT, description = "Show stack traces and debug messages.")
     void debug(boolean on) {
         if (on) {
             ConsoleLog.level(System.Logger.Level.DEBUG);
@@ -102,7 +99,7 @@ public final class Main {
                         ? CommandLine.Help.Ansi.ON
                         : CommandLine.Help.Ansi.OFF));
         command.setCaseInsensitiveEnumValuesAllowed(true);
-        command.setParameterExceptionHandler((e, _) -> {
+        command.setParameterExceptionHandler((e, words) -> {
             CommandLine wrong = e.getCommandLine();
             String text = String.valueOf(e.getMessage()).lines().findFirst().orElse("");
             err.println(wrong.getColorScheme().errorText("benchtop:") + " " + text + " (try "
@@ -110,7 +107,7 @@ public final class Main {
             return ErrorKind.CONFIG.exitCode();
         });
         boolean debug = List.of(args).contains("--debug");
-        command.setExecutionExceptionHandler((e, failed, _) -> ErrorReport.print(e, failed, debug));
+        command.setExecutionExceptionHandler((e, failed, words) -> ErrorReport.print(e, failed, debug));
         try {
             return command.execute(args);
         } catch (StackOverflowError | OutOfMemoryError e) {

@@ -37,10 +37,8 @@ final class PluginsCommand {
             try (PluginRegistry registry = plugins.load(List.of())) {
                 List<TypeDescription> types = registry.describeAll();
                 for (LoadedPlugin plugin : registry.plugins()) {
-                    out.println(command.commandLine()
-                                    .getColorScheme()
-                                    .commandText(plugin.name())
-                            + "  " + plugin.origin() + ", SPI " + plugin.spiVersion());
+                    out.println(command.commandLine().getColorScheme().commandText(plugin.name()) + "  "
+                            + plugin.origin() + ", SPI " + plugin.spiVersion());
                     TextTable table = new TextTable();
                     types.stream()
                             .filter(type -> type.plugin().equals(plugin))
@@ -70,10 +68,8 @@ final class PluginsCommand {
             PrintWriter out = command.commandLine().getOut();
             try (PluginRegistry registry = plugins.load(List.of())) {
                 for (TypeDescription description : registry.describe(type)) {
-                    out.println(command.commandLine()
-                                    .getColorScheme()
-                                    .commandText(description.name())
-                            + ": " + description.kind().label() + " of plugin " + description.plugin());
+                    out.println(command.commandLine().getColorScheme().commandText(description.name()) + ": "
+                            + description.kind().label() + " of plugin " + description.plugin());
                     out.println("  " + description.summary());
                     TextTable table = new TextTable();
                     rows(table, "", description.options());
@@ -92,7 +88,9 @@ final class PluginsCommand {
                         field.type().text() + (range.isEmpty() ? "" : " " + range),
                         field.required()
                                 ? "required"
-                                : field.defaultText().map(text -> text.isEmpty() ? "\"\"" : text).orElse("-"),
+                                : field.defaultText()
+                                        .map(text -> text.isEmpty() ? "\"\"" : text)
+                                        .orElse("-"),
                         field.doc());
                 nested(field.type()).ifPresent(inner -> rows(table, prefix + field.name() + ".", inner));
             }
@@ -100,18 +98,17 @@ final class PluginsCommand {
 
         private static Optional<List<OptionField>> nested(OptionType type) {
             return switch (type) {
-                case OptionType.Nested nested ->
-                    Optional.of(nested.shape().fields());
+                case OptionType.Nested nested -> Optional.of(nested.shape().fields());
                 case OptionType.Maybe maybe -> nested(maybe.value());
                 case OptionType.ListOf list -> nested(list.item());
                 case OptionType.MapOf map -> nested(map.value());
-                case OptionType.Flag _,
-                        OptionType.Whole _,
-                        OptionType.Real _,
-                        OptionType.Text _,
-                        OptionType.FilePath _,
-                        OptionType.Time _,
-                        OptionType.Choice _ -> Optional.empty();
+                case OptionType.Flag flag -> Optional.empty();
+                case OptionType.Whole whole -> Optional.empty();
+                case OptionType.Real real -> Optional.empty();
+                case OptionType.Text text -> Optional.empty();
+                case OptionType.FilePath path -> Optional.empty();
+                case OptionType.Time time -> Optional.empty();
+                case OptionType.Choice choice -> Optional.empty();
             };
         }
     }

@@ -6,7 +6,6 @@ import java.lang.System.Logger.Level;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -57,15 +56,21 @@ final class RunCommand implements Callable<Integer> {
             paramLabel = "DURATION",
             converter = DurationConverter.class,
             description = "Stop the machine after this time (exit code 4).")
-    @Nullable Duration timeout;
+    @Nullable
+    Duration timeout;
 
     @Option(names = "--report", paramLabel = "FILE.json", description = "Write the report as JSON as well.")
-    @Nullable Path report;
+    @Nullable
+    Path report;
 
-    @Option(names = {"-q", "--quiet"}, description = "Print no report.")
+    @Option(
+            names = {"-q", "--quiet"},
+            description = "Print no report.")
     boolean quiet;
 
-    @Option(names = {"-v", "--verbose"}, description = "Say what happens.")
+    @Option(
+            names = {"-v", "--verbose"},
+            description = "Say what happens.")
     void verbose(boolean on) {
         if (on) {
             ConsoleLog.level(Level.INFO);
@@ -89,7 +94,7 @@ final class RunCommand implements Callable<Integer> {
         PrintWriter out = command.commandLine().getOut();
         PrintWriter err = command.commandLine().getErr();
         Machine machine;
-        try (SlowNote _ = SlowNote.on(terminal, err, "starting " + spec.name())) {
+        try (SlowNote note = SlowNote.on(terminal, err, "starting " + spec.name())) {
             machine = Machine.create(spec, registry);
         }
         CountDownLatch finished = new CountDownLatch(1);
@@ -164,8 +169,8 @@ final class RunCommand implements Callable<Integer> {
                     try {
                         boolean done = finished.await(SHUTDOWN_SECONDS, TimeUnit.SECONDS);
                         if (!done) {
-                            System.err.println("benchtop: " + machine.name() + " did not stop in "
-                                    + SHUTDOWN_SECONDS + " s");
+                            System.err.println(
+                                    "benchtop: " + machine.name() + " did not stop in " + SHUTDOWN_SECONDS + " s");
                         }
                     } catch (InterruptedException e) {
                         Thread.currentThread().interrupt();

@@ -16,7 +16,8 @@ final class TextTable {
         int[] widths = new int[columns];
         for (List<String> row : rows) {
             for (int i = 0; i < row.size(); i++) {
-                widths[i] = Math.max(widths[i], row.get(i).codePointCount(0, row.get(i).length()));
+                widths[i] = Math.max(
+                        widths[i], row.get(i).codePointCount(0, row.get(i).length()));
             }
         }
         StringBuilder text = new StringBuilder();

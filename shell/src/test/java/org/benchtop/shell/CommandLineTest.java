@@ -60,7 +60,10 @@ class CommandLineTest {
         Result result = run(words.split(" "));
 
         assertEquals(0, result.exitCode);
-        assertTrue(result.out.startsWith("Usage: benchtop " + words.replace("--help", "").strip()), result.out);
+        assertTrue(
+                result.out.startsWith(
+                        "Usage: benchtop " + words.replace("--help", "").strip()),
+                result.out);
         assertEquals("", result.err);
     }
 
@@ -123,10 +126,13 @@ class CommandLineTest {
         List<String> lines = result.err.lines().toList();
         assertEquals(3, lines.size(), result.err);
         assertTrue(
-                lines.get(0).startsWith(file + ":1:16 boot.guest: unknown guest program \"diskchek\" (did you mean \"diskcheck\"?"),
+                lines.get(0)
+                        .startsWith(file
+                                + ":1:16 boot.guest: unknown guest program \"diskchek\" (did you mean \"diskcheck\"?"),
                 lines.get(0));
         assertEquals(
-                file + ":3:40 drives.disk0.cach: unknown option \"cach\" of file (did you mean \"cache\"?)", lines.get(1));
+                file + ":3:40 drives.disk0.cach: unknown option \"cach\" of file (did you mean \"cache\"?)",
+                lines.get(1));
         assertEquals(file + ":5:36 devices[0].drive: no drive \"disk1\" (did you mean \"disk0\"?)", lines.get(2));
     }
 
@@ -149,7 +155,8 @@ class CommandLineTest {
 
         assertEquals(2, result.exitCode);
         assertEquals(
-                "benchtop: " + file + ":1:14 cpuz: unknown key \"cpuz\" (did you mean \"cpus\"?)" + System.lineSeparator(),
+                "benchtop: " + file + ":1:14 cpuz: unknown key \"cpuz\" (did you mean \"cpus\"?)"
+                        + System.lineSeparator(),
                 result.err);
     }
 
@@ -168,7 +175,8 @@ class CommandLineTest {
 
         assertEquals(0, result.exitCode);
         assertTrue(result.out.startsWith("virtio-blk-pci: device type of plugin virtio ("), result.out);
-        assertTrue(result.out.lines().anyMatch(line -> line.matches(" *drive +name of a drive +required .*")), result.out);
+        assertTrue(
+                result.out.lines().anyMatch(line -> line.matches(" *drive +name of a drive +required .*")), result.out);
         assertTrue(result.out.lines().anyMatch(line -> line.matches(" *ioeventfd +on\\|off +on .*")), result.out);
     }
 
@@ -203,7 +211,12 @@ class CommandLineTest {
 
     @Test
     void unwritableFilesAreTheHostsFault() {
-        Result result = run("guest", "export", "hello", "--elf", folder.resolve("no/such/folder").toString());
+        Result result = run(
+                "guest",
+                "export",
+                "hello",
+                "--elf",
+                folder.resolve("no/such/folder").toString());
 
         assertEquals(3, result.exitCode);
         assertEquals(1, result.err.lines().count(), result.err);

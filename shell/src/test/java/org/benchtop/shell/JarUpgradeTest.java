@@ -10,9 +10,9 @@ import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
@@ -22,8 +22,11 @@ class JarUpgradeTest {
     Path folder;
 
     private Path picocli() throws IOException, URISyntaxException {
-        Path original = Path.of(
-                CommandLine.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+        Path original = Path.of(CommandLine.class
+                .getProtectionDomain()
+                .getCodeSource()
+                .getLocation()
+                .toURI());
         return Files.copy(original, folder.resolve("picocli.jar"));
     }
 

@@ -17,7 +17,7 @@ public final class BootLoader {
      */
     public static BootImage load(BootSpec spec, Function<String, GuestProgramType> guestPrograms) {
         return switch (spec) {
-            case BootSpec.None _ -> new NoImage();
+            case BootSpec.None nothing -> new NoImage();
             case BootSpec.Guest guest ->
                 new GuestProgramImage(KernelImage.parse(
                         new ImageBytes(

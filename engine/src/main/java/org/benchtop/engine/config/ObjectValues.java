@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.benchtop.spi.Option;
 import org.jspecify.annotations.Nullable;
 
 /** Turns Java objects into configuration values. */
@@ -15,8 +16,10 @@ final class ObjectValues {
     private ObjectValues() {}
 
     static ConfigValue of(@Nullable Object object, String path, SourcePosition position) {
+        if (object == null) {
+            return new ConfigValue.Scalar("null", false, position, path);
+        }
         return switch (object) {
-            case null -> new ConfigValue.Scalar("null", false, position, path);
             case ConfigValue value -> value.at(path);
             case Optional<?> optional -> of(optional.orElse(null), path, position);
             case Boolean flag -> new ConfigValue.Scalar(flag ? "on" : "off", false, position, path);
@@ -25,8 +28,7 @@ final class ObjectValues {
             case Path file -> new ConfigValue.Scalar(file.toString(), true, position, path);
             case Duration duration ->
                 new ConfigValue.Scalar(Units.formatNanos(duration.toNanos()), false, position, path);
-            case Enum<?> constant ->
-                new ConfigValue.Scalar(OptionsShape.spelling(constant), false, position, path);
+            case Enum<?> constant -> new ConfigValue.Scalar(OptionsShape.spelling(constant), false, position, path);
             case Collection<?> items -> {
                 List<ConfigValue> values = new ArrayList<>(items.size());
                 for (Object item : items) {
@@ -47,12 +49,13 @@ final class ObjectValues {
         Map<String, Object> values = shape.values(options);
         for (OptionField field : shape.fields()) {
             if (field.type() instanceof OptionType.Whole whole
-                    && whole.unit() == org.benchtop.spi.Option.Unit.NANOSECONDS
+                    && whole.unit() == Option.Unit.NANOSECONDS
                     && values.get(field.name()) instanceof Number number) {
                 values.put(field.name(), Duration.ofNanos(number.longValue()));
             }
-            if (field.type() instanceof OptionType.Maybe(OptionType.Whole whole)
-                    && whole.unit() == org.benchtop.spi.Option.Unit.NANOSECONDS
+            if (field.type() instanceof OptionType.Maybe maybe
+                    && maybe.value() instanceof OptionType.Whole whole
+                    && whole.unit() == Option.Unit.NANOSECONDS
                     && values.get(field.name()) instanceof Optional<?> optional
                     && optional.isPresent()) {
                 values.put(field.name(), Duration.ofNanos(((Number) optional.get()).longValue()));
@@ -66,8 +69,7 @@ final class ObjectValues {
         Map<String, ConfigValue.Member> members = LinkedHashMap.newLinkedHashMap(map.size());
         map.forEach((key, value) -> {
             String name = String.valueOf(key);
-            members.put(
-                    name, new ConfigValue.Member(position, of(value, ConfigValue.child(path, name), position)));
+            members.put(name, new ConfigValue.Member(position, of(value, ConfigValue.child(path, name), position)));
         });
         return new ConfigValue.Mapping(members, position, path);
     }

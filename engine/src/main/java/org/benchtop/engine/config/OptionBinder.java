@@ -97,7 +97,11 @@ public final class OptionBinder {
     }
 
     private static String oneLine(IllegalArgumentException e) {
-        return Optional.ofNullable(e.getMessage()).orElse("refused").lines().findFirst().orElse("refused");
+        return Optional.ofNullable(e.getMessage())
+                .orElse("refused")
+                .lines()
+                .findFirst()
+                .orElse("refused");
     }
 
     private static boolean isNull(ConfigValue value) {
@@ -137,12 +141,12 @@ public final class OptionBinder {
 
     private @Nullable Object value(OptionType type, ConfigValue value) {
         return switch (type) {
-            case OptionType.Flag _ -> flag(value);
+            case OptionType.Flag flag -> flag(value);
             case OptionType.Whole whole -> whole(whole, value);
             case OptionType.Real real -> real(real, value);
             case OptionType.Text text -> text(text, value);
-            case OptionType.FilePath _ -> path(value);
-            case OptionType.Time _ -> duration(value);
+            case OptionType.FilePath filePath -> path(value);
+            case OptionType.Time time -> duration(value);
             case OptionType.Choice choice -> choice(choice, value);
             case OptionType.Nested nested -> nested(nested, value);
             case OptionType.ListOf list -> list(list, value);
@@ -175,21 +179,19 @@ public final class OptionBinder {
     }
 
     private @Nullable Object whole(OptionType.Whole type, ConfigValue value) {
-        String what =
-                switch (type.unit()) {
-                    case NONE -> "a whole number";
-                    case BYTES -> "a size such as 512M, 4GiB or 10GB";
-                    case NANOSECONDS -> "a duration such as 100us, 2ms or 15s";
-                };
+        String what = switch (type.unit()) {
+            case NONE -> "a whole number";
+            case BYTES -> "a size such as 512M, 4GiB or 10GB";
+            case NANOSECONDS -> "a duration such as 100us, 2ms or 15s";
+        };
         if (!(value instanceof ConfigValue.Scalar scalar)) {
             return expected(what, value);
         }
-        OptionalLong parsed =
-                switch (type.unit()) {
-                    case NONE -> Units.parseWhole(scalar.text());
-                    case BYTES -> Units.parseSize(scalar.text());
-                    case NANOSECONDS -> Units.parseNanos(scalar.text());
-                };
+        OptionalLong parsed = switch (type.unit()) {
+            case NONE -> Units.parseWhole(scalar.text());
+            case BYTES -> Units.parseSize(scalar.text());
+            case NANOSECONDS -> Units.parseNanos(scalar.text());
+        };
         if (parsed.isEmpty()) {
             return expected(what, value);
         }
@@ -234,7 +236,9 @@ public final class OptionBinder {
             problems.add(
                     value,
                     "no " + kind + " \"" + scalar.text() + "\""
-                            + (known.isEmpty() ? " (there are no " + kind + "s)" : Suggestions.hint(scalar.text(), known)));
+                            + (known.isEmpty()
+                                    ? " (there are no " + kind + "s)"
+                                    : Suggestions.hint(scalar.text(), known)));
             return null;
         }
         return scalar.text();
@@ -304,7 +308,8 @@ public final class OptionBinder {
         if (!(value instanceof ConfigValue.Mapping mapping)) {
             return expected("a map", value);
         }
-        Map<String, Object> members = LinkedHashMap.newLinkedHashMap(mapping.members().size());
+        Map<String, Object> members =
+                LinkedHashMap.newLinkedHashMap(mapping.members().size());
         mapping.members().forEach((name, member) -> {
             @Nullable Object bound = value(type.value(), member.value());
             if (bound != null) {

@@ -86,14 +86,14 @@ public sealed interface OptionType {
     /** A few words for people, such as {@code on|off} or {@code size}. */
     default String text() {
         return switch (this) {
-            case Flag _ -> "on|off";
+            case Flag flag -> "on|off";
             case Whole whole ->
                 switch (whole.unit()) {
                     case NONE -> "number";
                     case BYTES -> "size";
                     case NANOSECONDS -> "duration";
                 };
-            case Real _ -> "number";
+            case Real real -> "number";
             case Text text ->
                 switch (text.ref()) {
                     case NONE -> "text";
@@ -102,10 +102,10 @@ public sealed interface OptionType {
                     case NETDEV -> "name of a netdev";
                     case IOTHREAD -> "name of an iothread";
                 };
-            case FilePath _ -> "path";
-            case Time _ -> "duration";
+            case FilePath filePath -> "path";
+            case Time time -> "duration";
             case Choice choice -> String.join("|", choice.constants().keySet());
-            case Nested _ -> "map";
+            case Nested nested -> "map";
             case ListOf list -> "list of " + list.item().text();
             case MapOf map -> "map to " + map.value().text();
             case Maybe maybe -> maybe.value().text();
@@ -132,7 +132,12 @@ public sealed interface OptionType {
             case ListOf list -> list.item().range();
             case MapOf map -> map.value().range();
             case Maybe maybe -> maybe.value().range();
-            case Flag _, Text _, FilePath _, Time _, Choice _, Nested _ -> "";
+            case Flag flag -> "";
+            case Text text -> "";
+            case FilePath path -> "";
+            case Time time -> "";
+            case Choice choice -> "";
+            case Nested nested -> "";
         };
     }
 }

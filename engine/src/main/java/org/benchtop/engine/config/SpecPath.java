@@ -17,8 +17,7 @@ final class SpecPath {
     private static final Pattern STEP = Pattern.compile("([A-Za-z0-9_-]+|\"[^\"]*\")|\\[([^\\[\\]]+)\\]");
     private static final int MAX_LIST = 1000;
     /** Keys whose short form (one word) stands for one member of their long form. */
-    private static final Map<String, String> SHORT_FORMS =
-            Map.of("accel", "type", "memory", "size", "cpu", "model");
+    private static final Map<String, String> SHORT_FORMS = Map.of("accel", "type", "memory", "size", "cpu", "model");
 
     private final String text;
     private final ConfigValue value;
@@ -106,17 +105,21 @@ final class SpecPath {
     private ConfigValue.Mapping asMapping(Optional<ConfigValue> current, String path, Step step) {
         return switch (current.orElse(new ConfigValue.Mapping(Map.of(), value.position(), path))) {
             case ConfigValue.Mapping mapping -> mapping;
-            case ConfigValue.Scalar scalar when SHORT_FORMS.containsKey(path) -> {
-                String member = String.valueOf(SHORT_FORMS.get(path));
-                yield new ConfigValue.Mapping(Map.of(), scalar.position(), path)
-                        .with(member, scalar.position(), scalar.at(ConfigValue.child(path, member)));
-            }
-            case ConfigValue.Scalar scalar when scalar.isNull() ->
-                new ConfigValue.Mapping(Map.of(), scalar.position(), path);
-            case ConfigValue.Scalar scalar ->
-                throw error(step, "\"" + path + "\" is " + scalar.shape() + " and has no options");
-            case ConfigValue.Sequence _ -> throw error(step, "\"" + path + "\" is a list");
+            case ConfigValue.Scalar scalar -> longForm(scalar, path, step);
+            case ConfigValue.Sequence sequence -> throw error(step, "\"" + path + "\" is a list");
         };
+    }
+
+    private ConfigValue.Mapping longForm(ConfigValue.Scalar scalar, String path, Step step) {
+        ConfigValue.Mapping empty = new ConfigValue.Mapping(Map.of(), scalar.position(), path);
+        String member = SHORT_FORMS.get(path);
+        if (scalar.isNull()) {
+            return empty;
+        }
+        if (member == null) {
+            throw error(step, "\"" + path + "\" is " + scalar.shape() + " and has no options");
+        }
+        return empty.with(member, scalar.position(), scalar.at(ConfigValue.child(path, member)));
     }
 
     private ConfigValue inList(ConfigValue.Sequence sequence, String path, List<Step> steps, int index) {
@@ -138,7 +141,8 @@ final class SpecPath {
         if (step.word().equals("+")) {
             return items.size();
         }
-        if (step.word().chars().allMatch(c -> c >= '0' && c <= '9') && step.word().length() <= 6) {
+        if (step.word().chars().allMatch(c -> c >= '0' && c <= '9')
+                && step.word().length() <= 6) {
             int index = Integer.parseInt(step.word());
             if (index > items.size() || index >= MAX_LIST) {
                 throw error(
@@ -194,7 +198,7 @@ final class SpecPath {
                         .map(value -> value instanceof ConfigValue.Scalar scalar ? scalar.text() : "")
                         .orElse("");
             case ConfigValue.Scalar scalar -> name.equals("type") ? scalar.text() : "";
-            case ConfigValue.Sequence _ -> "";
+            case ConfigValue.Sequence sequence -> "";
         };
     }
 }

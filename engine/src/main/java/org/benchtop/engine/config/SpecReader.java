@@ -15,19 +15,39 @@ import org.benchtop.spi.cpu.CpuModel;
 final class SpecReader {
     /** All keys of a machine, in the order in which they are documented. */
     static final List<String> KEYS = List.of(
-            "name", "machine", "accel", "cpus", "cpu", "memory", "boot", "iothreads", "drives", "chardevs", "netdevs",
-            "devices", "plugins", "on-reboot", "on-panic");
+            "name",
+            "machine",
+            "accel",
+            "cpus",
+            "cpu",
+            "memory",
+            "boot",
+            "iothreads",
+            "drives",
+            "chardevs",
+            "netdevs",
+            "devices",
+            "plugins",
+            "on-reboot",
+            "on-panic");
 
-    private static final List<String> ENTRY_KEYS = List.of(
-            "accel", "cpu", "memory", "boot", "drives", "chardevs", "netdevs", "devices");
+    private static final List<String> ENTRY_KEYS =
+            List.of("accel", "cpu", "memory", "boot", "drives", "chardevs", "netdevs", "devices");
     private static final List<String> BOOT_KINDS = List.of("guest", "kernel", "firmware", "flat");
 
     /** The keys with a plain value. */
     record Scalars(
-            @Option(doc = "name of the machine (default: the file's name)") Optional<String> name,
+            @Option(doc = "name of the machine (default: the file's name)")
+            Optional<String> name,
+
             @Option(doc = "board", value = "pc") String machine,
-            @Option(doc = "number of vCPUs", value = "1", min = 1, max = MachineSpec.MAX_CPUS) int cpus,
-            @Option(doc = "names of event loops that devices can run on", value = "[]") List<String> iothreads,
+
+            @Option(doc = "number of vCPUs", value = "1", min = 1, max = MachineSpec.MAX_CPUS)
+            int cpus,
+
+            @Option(doc = "names of event loops that devices can run on", value = "[]")
+            List<String> iothreads,
+
             @Option(doc = "jars with plugins", value = "[]") List<Path> plugins,
 
             @Option(name = "on-reboot", doc = "what a guest's reset does", value = "restart")
@@ -50,8 +70,7 @@ final class SpecReader {
         int before = problems.count();
         root.members().forEach((key, member) -> {
             if (!KEYS.contains(key)) {
-                problems.add(
-                        member.keyPosition(), key, "unknown key \"" + key + "\"" + Suggestions.hint(key, KEYS));
+                problems.add(member.keyPosition(), key, "unknown key \"" + key + "\"" + Suggestions.hint(key, KEYS));
             }
         });
         ConfigValue.Mapping plain = root.without(root.members().keySet().stream()
@@ -73,7 +92,8 @@ final class SpecReader {
         Scalars bound = scalars.orElseThrow();
         String name = bound.name().orElse(defaultName);
         if (!MachineSpec.isName(name)) {
-            SourcePosition position = root.find("name").map(ConfigValue::position).orElse(root.position());
+            SourcePosition position =
+                    root.find("name").map(ConfigValue::position).orElse(root.position());
             problems.add(position, "name", MachineSpec.badName(name));
             return Optional.empty();
         }
@@ -138,7 +158,9 @@ final class SpecReader {
                     problems.add(device.options().position(), device.path() + ".id", MachineSpec.badName(id));
                 } else if (!ids.add(id)) {
                     problems.add(
-                            device.options().position(), device.path() + ".id", "another device has the id \"" + id + "\"");
+                            device.options().position(),
+                            device.path() + ".id",
+                            "another device has the id \"" + id + "\"");
                 }
             });
         }
@@ -232,21 +254,18 @@ final class SpecReader {
         if (value.isEmpty()) {
             return Optional.of(MemorySpec.of(MachineSpec.DEFAULT_MEMORY_BYTES));
         }
-        ConfigValue.Mapping options =
-                switch (value.get()) {
-                    case ConfigValue.Mapping mapping -> mapping;
-                    case ConfigValue.Scalar scalar ->
-                        new ConfigValue.Mapping(Map.of(), scalar.position(), "memory")
-                                .with("size", scalar.position(), scalar);
-                    case ConfigValue.Sequence sequence -> {
-                        problems.add(sequence, "expected a size such as 512M, 4GiB or 10GB, got a list");
-                        yield ConfigValue.Mapping.EMPTY;
-                    }
-                };
+        ConfigValue.Mapping options = switch (value.get()) {
+            case ConfigValue.Mapping mapping -> mapping;
+            case ConfigValue.Scalar scalar ->
+                new ConfigValue.Mapping(Map.of(), scalar.position(), "memory").with("size", scalar.position(), scalar);
+            case ConfigValue.Sequence sequence -> {
+                problems.add(sequence, "expected a size such as 512M, 4GiB or 10GB, got a list");
+                yield ConfigValue.Mapping.EMPTY;
+            }
+        };
         return value.get() instanceof ConfigValue.Sequence
                 ? Optional.empty()
-                : OptionBinder.bind(
-                        MemorySpec.class, "memory", options, BindContext.unchecked(baseDir), problems);
+                : OptionBinder.bind(MemorySpec.class, "memory", options, BindContext.unchecked(baseDir), problems);
     }
 
     private Optional<BootSpec> boot(ConfigValue.Mapping root) {
@@ -259,7 +278,9 @@ final class SpecReader {
             return Optional.of(new BootSpec.None());
         }
         if (!(value.get() instanceof ConfigValue.Mapping mapping)) {
-            problems.add(value.get(), "expected " + bootForms() + ", got " + value.get().shape());
+            problems.add(
+                    value.get(),
+                    "expected " + bootForms() + ", got " + value.get().shape());
             return Optional.empty();
         }
         List<String> kinds =
@@ -279,13 +300,12 @@ final class SpecReader {
             return Optional.empty();
         }
         BindContext context = BindContext.unchecked(baseDir);
-        Class<? extends BootSpec> type =
-                switch (kinds.getFirst()) {
-                    case "guest" -> BootSpec.Guest.class;
-                    case "kernel" -> BootSpec.Kernel.class;
-                    case "firmware" -> BootSpec.Firmware.class;
-                    default -> BootSpec.Flat.class;
-                };
+        Class<? extends BootSpec> type = switch (kinds.getFirst()) {
+            case "guest" -> BootSpec.Guest.class;
+            case "kernel" -> BootSpec.Kernel.class;
+            case "firmware" -> BootSpec.Firmware.class;
+            default -> BootSpec.Flat.class;
+        };
         return OptionBinder.bind(type.asSubclass(Record.class), "boot", mapping, context, problems)
                 .map(BootSpec.class::cast);
     }
@@ -315,7 +335,8 @@ final class SpecReader {
                         .ifPresent(entry -> {
                             if (entry.id().isPresent()) {
                                 problems.add(
-                                        member.value(), "\"id\" is not allowed here: the entry is called \"" + name + "\"");
+                                        member.value(),
+                                        "\"id\" is not allowed here: the entry is called \"" + name + "\"");
                             }
                             entries.put(name, entry);
                         });
@@ -344,34 +365,31 @@ final class SpecReader {
     }
 
     private Optional<EntrySpec> entry(ConfigValue value, String what) {
-        return switch (value) {
-            case ConfigValue.Scalar scalar when !scalar.isNull() ->
-                Optional.of(new EntrySpec(
-                        scalar.text(),
-                        Optional.empty(),
-                        new ConfigValue.Mapping(Map.of(), scalar.position(), scalar.path()),
-                        scalar.position()));
-            case ConfigValue.Mapping mapping -> {
-                Optional<String> type = word(mapping, "type");
-                if (type.isEmpty()) {
-                    if (mapping.find("type").isEmpty()) {
-                        problems.add(mapping, "missing \"type\" of this " + what);
-                    }
-                    yield Optional.empty();
-                }
-                SourcePosition typePosition =
-                        mapping.find("type").map(ConfigValue::position).orElse(mapping.position());
-                int before = problems.count();
-                Optional<String> id = word(mapping, "id");
-                yield problems.count() > before
-                        ? Optional.empty()
-                        : Optional.of(new EntrySpec(type.get(), id, mapping.without("type", "id"), typePosition));
+        if (value instanceof ConfigValue.Scalar scalar && !scalar.isNull()) {
+            return Optional.of(new EntrySpec(
+                    scalar.text(),
+                    Optional.empty(),
+                    new ConfigValue.Mapping(Map.of(), scalar.position(), scalar.path()),
+                    scalar.position()));
+        }
+        if (!(value instanceof ConfigValue.Mapping mapping)) {
+            problems.add(value, "expected a " + what + ", such as {type: …}, got " + value.shape());
+            return Optional.empty();
+        }
+        Optional<String> type = word(mapping, "type");
+        if (type.isEmpty()) {
+            if (mapping.find("type").isEmpty()) {
+                problems.add(mapping, "missing \"type\" of this " + what);
             }
-            case ConfigValue.Scalar _, ConfigValue.Sequence _ -> {
-                problems.add(value, "expected a " + what + ", such as {type: …}, got " + value.shape());
-                yield Optional.empty();
-            }
-        };
+            return Optional.empty();
+        }
+        SourcePosition typePosition =
+                mapping.find("type").map(ConfigValue::position).orElse(mapping.position());
+        int before = problems.count();
+        Optional<String> id = word(mapping, "id");
+        return problems.count() > before
+                ? Optional.empty()
+                : Optional.of(new EntrySpec(type.get(), id, mapping.without("type", "id"), typePosition));
     }
 
     private Optional<String> word(ConfigValue.Mapping mapping, String key) {

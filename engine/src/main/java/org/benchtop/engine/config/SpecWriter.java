@@ -15,7 +15,9 @@ final class SpecWriter {
         Map<String, Object> root = new LinkedHashMap<>();
         root.put("name", spec.name());
         root.put("machine", spec.machine());
-        root.put("accel", spec.accel().options().members().isEmpty() ? spec.accel().type() : entry(spec.accel()));
+        root.put(
+                "accel",
+                spec.accel().options().members().isEmpty() ? spec.accel().type() : entry(spec.accel()));
         root.put("cpus", spec.cpus());
         if (!spec.cpu().equals(CpuModel.HOST)) {
             root.put("cpu", cpu(spec.cpu()));
@@ -76,7 +78,7 @@ final class SpecWriter {
     private static Object boot(BootSpec boot, Path baseDir) {
         Map<String, Object> options = new LinkedHashMap<>();
         switch (boot) {
-            case BootSpec.None _ -> {
+            case BootSpec.None nothing -> {
                 return "none";
             }
             case BootSpec.Guest guest -> {

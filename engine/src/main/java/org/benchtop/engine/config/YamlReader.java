@@ -67,11 +67,7 @@ final class YamlReader {
      * @throws BenchtopException of kind CONFIG if it is not valid YAML, or beyond the bounds
      */
     static ConfigValue read(
-            String text,
-            String source,
-            String path,
-            int firstLine,
-            Function<String, Optional<String>> variables) {
+            String text, String source, String path, int firstLine, Function<String, Optional<String>> variables) {
         SourcePosition start = new SourcePosition(source, firstLine, firstLine == 0 ? 0 : 1);
         if (text.length() > MAX_CHARACTERS) {
             throw new ConfigProblem(start, path, "longer than " + MAX_CHARACTERS + " characters").exception();
@@ -81,9 +77,8 @@ final class YamlReader {
             reader = new YamlReader(text, source, firstLine, variables);
             return reader.document(path);
         } catch (MarkedYAMLException e) {
-            SourcePosition position = e.getProblemMark() == null || reader == null
-                    ? start
-                    : reader.position(e.getProblemMark());
+            SourcePosition position =
+                    e.getProblemMark() == null || reader == null ? start : reader.position(e.getProblemMark());
             String context = e.getContext() == null ? "" : " " + e.getContext();
             throw new ConfigProblem(position, path, oneLine("not valid YAML" + context + ": " + e.getProblem()))
                     .exception();
@@ -122,13 +117,12 @@ final class YamlReader {
             return alias(alias, path);
         }
         int first = values;
-        ConfigValue value =
-                switch (event) {
-                    case ScalarEvent scalar -> scalar(scalar, path);
-                    case SequenceStartEvent _ -> sequence(event, path, depth);
-                    case MappingStartEvent _ -> mapping(event, path, depth);
-                    default -> throw error(event, path, "unexpected " + event.getEventId());
-                };
+        ConfigValue value = switch (event) {
+            case ScalarEvent scalar -> scalar(scalar, path);
+            case SequenceStartEvent sequenceStartEvent -> sequence(event, path, depth);
+            case MappingStartEvent mappingStartEvent -> mapping(event, path, depth);
+            default -> throw error(event, path, "unexpected " + event.getEventId());
+        };
         if (event instanceof NodeEvent node && node.getAnchor() != null) {
             anchors.put(node.getAnchor(), new Anchored(value, values - first + 1));
         }
@@ -191,8 +185,7 @@ final class YamlReader {
                         "the key \"" + name + "\" is written twice (first in line "
                                 + before.keyPosition().line() + ")");
             }
-            members.put(
-                    name, new ConfigValue.Member(keyPosition, value(ConfigValue.child(path, name), depth + 1)));
+            members.put(name, new ConfigValue.Member(keyPosition, value(ConfigValue.child(path, name), depth + 1)));
         }
         parser.getEvent();
         merged.forEach(value -> merge(members, value, start, path));
@@ -202,9 +195,8 @@ final class YamlReader {
     private void merge(Map<String, ConfigValue.Member> members, ConfigValue value, Event start, String path) {
         switch (value) {
             case ConfigValue.Mapping mapping -> mapping.at(path).members().forEach(members::putIfAbsent);
-            case ConfigValue.Sequence sequence ->
-                sequence.items().forEach(item -> merge(members, item, start, path));
-            case ConfigValue.Scalar _ -> throw error(start, path, "\"<<\" needs a map or a list of maps");
+            case ConfigValue.Sequence sequence -> sequence.items().forEach(item -> merge(members, item, start, path));
+            case ConfigValue.Scalar scalar -> throw error(start, path, "\"<<\" needs a map or a list of maps");
         }
     }
 

@@ -46,7 +46,7 @@ final class YamlWriter {
                     nested(item, indent + 2);
                 }
             }
-            case ConfigValue.Scalar _ -> {
+            case ConfigValue.Scalar scalar -> {
                 indent(indent + 2);
                 out.append(flow).append('\n');
             }
@@ -65,7 +65,7 @@ final class YamlWriter {
                 mapping.members().values().stream().anyMatch(m -> !(m.value() instanceof ConfigValue.Scalar));
             case ConfigValue.Sequence sequence ->
                 sequence.items().stream().anyMatch(i -> !(i instanceof ConfigValue.Scalar));
-            case ConfigValue.Scalar _ -> false;
+            case ConfigValue.Scalar scalar -> false;
         };
     }
 
@@ -77,7 +77,10 @@ final class YamlWriter {
         return switch (value) {
             case ConfigValue.Scalar scalar -> scalar(scalar);
             case ConfigValue.Sequence sequence ->
-                "[" + String.join(", ", sequence.items().stream().map(YamlWriter::flow).toList()) + "]";
+                "["
+                        + String.join(
+                                ", ",
+                                sequence.items().stream().map(YamlWriter::flow).toList()) + "]";
             case ConfigValue.Mapping mapping -> {
                 if (mapping.members().isEmpty()) {
                     yield "{}";
@@ -101,7 +104,8 @@ final class YamlWriter {
             return "null";
         }
         String text = scalar.text();
-        if (PLAIN.matcher(text).matches() && (!scalar.quoted() || !AMBIGUOUS.matcher(text).matches())) {
+        if (PLAIN.matcher(text).matches()
+                && (!scalar.quoted() || !AMBIGUOUS.matcher(text).matches())) {
             return text;
         }
         return quoted(Substitution.escape(text));
@@ -118,8 +122,12 @@ final class YamlWriter {
                 case '\t' -> result.append("\\t");
                 case '\r' -> result.append("\\r");
                 default -> {
-                    if (c < 0x20 || c >= 0x7f && c < 0xa0 || c >= 0x2028 && c <= 0x2029 || c == 0xfeff
-                            || Character.isSurrogate(c) || c >= 0xfffe) {
+                    if (c < 0x20
+                            || c >= 0x7f && c < 0xa0
+                            || c >= 0x2028 && c <= 0x2029
+                            || c == 0xfeff
+                            || Character.isSurrogate(c)
+                            || c >= 0xfffe) {
                         result.append(String.format("\\u%04x", (int) c));
                     } else {
                         result.append(c);

@@ -17,7 +17,8 @@ import org.benchtop.engine.config.OptionsShape;
 public final class MachineSchema {
     private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
     private static final String VARIABLE = "\\$\\{[^}]+\\}";
-    private static final String SIZE = "^ *[0-9][0-9_.]* ?([kKmMgGtTpPeE]([iI]?[bB])?|[bB])? *$|^0x[0-9a-fA-F]+$|" + VARIABLE;
+    private static final String SIZE =
+            "^ *[0-9][0-9_.]* ?([kKmMgGtTpPeE]([iI]?[bB])?|[bB])? *$|^0x[0-9a-fA-F]+$|" + VARIABLE;
     private static final String DURATION = "^ *[0-9][0-9.]* ?(ns|us|µs|ms|s|m|min|h|d) *$|^0$|" + VARIABLE;
     private static final String NUMBER = "^[+-]?(0x[0-9a-fA-F]+|[0-9][0-9_]*)$|" + VARIABLE;
     private static final String NAME = "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$";
@@ -151,8 +152,14 @@ public final class MachineSchema {
     private static ObjectNode value(OptionType type) {
         ObjectNode node = JSON.objectNode();
         switch (type) {
-            case OptionType.Flag _ ->
-                node.putArray("enum").add(true).add(false).add("on").add("off").add("yes").add("no");
+            case OptionType.Flag flag ->
+                node.putArray("enum")
+                        .add(true)
+                        .add(false)
+                        .add("on")
+                        .add("off")
+                        .add("yes")
+                        .add("no");
             case OptionType.Whole whole -> {
                 ArrayNode forms = node.putArray("anyOf");
                 ObjectNode number = forms.addObject().put("type", "integer");
@@ -183,10 +190,10 @@ public final class MachineSchema {
                 }
                 forms.addObject().put("type", "string").put("pattern", VARIABLE);
             }
-            case OptionType.Text _ -> node.putArray("type").add("string").add("number").add("boolean");
-            case OptionType.FilePath _ -> node.put("type", "string");
-            case OptionType.Time _ ->
-                node.putArray("type").add("string").add("integer");
+            case OptionType.Text text ->
+                node.putArray("type").add("string").add("number").add("boolean");
+            case OptionType.FilePath filePath -> node.put("type", "string");
+            case OptionType.Time time -> node.putArray("type").add("string").add("integer");
             case OptionType.Choice choice -> {
                 ArrayNode allowed = node.putArray("enum");
                 choice.constants().keySet().forEach(allowed::add);
@@ -195,10 +202,8 @@ public final class MachineSchema {
                 }
             }
             case OptionType.Nested nested -> node.setAll(options(nested.shape().fields()));
-            case OptionType.ListOf list ->
-                node.put("type", "array").set("items", value(list.item()));
-            case OptionType.MapOf map ->
-                node.put("type", "object").set("additionalProperties", value(map.value()));
+            case OptionType.ListOf list -> node.put("type", "array").set("items", value(list.item()));
+            case OptionType.MapOf map -> node.put("type", "object").set("additionalProperties", value(map.value()));
             case OptionType.Maybe maybe -> node.setAll(value(maybe.value()));
         }
         return node;
@@ -253,8 +258,8 @@ public final class MachineSchema {
         ObjectNode boot = described(JSON.objectNode(), "what the machine starts with");
         ArrayNode forms = boot.putArray("oneOf");
         forms.addObject().put("const", "none");
-        for (Class<? extends Record> form : List.of(
-                BootSpec.Guest.class, BootSpec.Kernel.class, BootSpec.Firmware.class, BootSpec.Flat.class)) {
+        for (Class<? extends Record> form :
+                List.of(BootSpec.Guest.class, BootSpec.Kernel.class, BootSpec.Firmware.class, BootSpec.Flat.class)) {
             forms.add(options(OptionsShape.of(form).fields()));
         }
         return boot;

@@ -131,12 +131,12 @@ public final class SpecCheck {
                     }
                 }
             }
-            case OptionType.Flag _,
-                    OptionType.Whole _,
-                    OptionType.Real _,
-                    OptionType.FilePath _,
-                    OptionType.Time _,
-                    OptionType.Choice _ -> {}
+            case OptionType.Flag flag -> {}
+            case OptionType.Whole whole -> {}
+            case OptionType.Real real -> {}
+            case OptionType.FilePath path -> {}
+            case OptionType.Time time -> {}
+            case OptionType.Choice choice -> {}
         }
     }
 
@@ -144,8 +144,8 @@ public final class SpecCheck {
         if (ref == Option.Ref.NONE || ref == Option.Ref.IOTHREAD) {
             return;
         }
-        @Nullable String other =
-                users.computeIfAbsent(ref, _ -> new HashMap<>()).putIfAbsent(name.text(), entry.path());
+        @Nullable
+        String other = users.computeIfAbsent(ref, kind -> new HashMap<>()).putIfAbsent(name.text(), entry.path());
         if (other != null) {
             problems.add(
                     name,
@@ -153,7 +153,7 @@ public final class SpecCheck {
                             + other + " already");
         }
         if (ref == Option.Ref.DRIVE && entry.path().startsWith("drives.")) {
-            filters.computeIfAbsent(entry.path().substring("drives.".length()), _ -> new LinkedHashSet<>())
+            filters.computeIfAbsent(entry.path().substring("drives.".length()), filter -> new LinkedHashSet<>())
                     .add(name.text());
         }
     }

@@ -37,10 +37,9 @@ class BootImageTest {
     private BootImage load(byte[] image, Optional<byte[]> initrd, String cmdline, BootSpec.Protocol protocol) {
         try {
             Path kernel = Files.write(folder.resolve("k"), image);
-            Optional<Path> disk = initrd.isEmpty()
-                    ? Optional.empty()
-                    : Optional.of(Files.write(folder.resolve("i"), initrd.get()));
-            return BootLoader.load(new BootSpec.Kernel(kernel, disk, cmdline, protocol), _ -> {
+            Optional<Path> disk =
+                    initrd.isEmpty() ? Optional.empty() : Optional.of(Files.write(folder.resolve("i"), initrd.get()));
+            return BootLoader.load(new BootSpec.Kernel(kernel, disk, cmdline, protocol), name -> {
                 throw new AssertionError("no guest program is asked for");
             });
         } catch (IOException e) {
@@ -90,7 +89,8 @@ class BootImageTest {
         FakeGuestMemory memory = FakeGuestMemory.withHole(RAM_BYTES, 1 << 20);
         byte[] initrd = pattern(5000);
 
-        BootState state = load(ImageBuilder.elf64(true), Optional.of(initrd), "console=ttyS0 a=b", BootSpec.Protocol.AUTO)
+        BootState state = load(
+                        ImageBuilder.elf64(true), Optional.of(initrd), "console=ttyS0 a=b", BootSpec.Protocol.AUTO)
                 .apply(memory, FACTS);
 
         assertEquals(ImageBuilder.PVH_ENTRY, state.registers().rip());
@@ -109,9 +109,7 @@ class BootImageTest {
         assertArrayEquals(initrd, read(memory, initrdGpa, 5000).array());
         assertEquals(4, info.getInt(48), "memory map entries");
         ByteBuffer map = read(memory, info.getLong(40), 4 * 24);
-        long[] expected = {
-            0, 0x9fc00, 1, 0x9fc00, 0x60400, 2, 0x100000, RAM_BYTES - 0x100000, 1, 1L << 32, 1 << 20, 1
-        };
+        long[] expected = {0, 0x9fc00, 1, 0x9fc00, 0x60400, 2, 0x100000, RAM_BYTES - 0x100000, 1, 1L << 32, 1 << 20, 1};
         for (int i = 0; i < 4; i++) {
             assertEquals(expected[i * 3], map.getLong(i * 24), "base of " + i);
             assertEquals(expected[i * 3 + 1], map.getLong(i * 24 + 8), "size of " + i);
@@ -162,8 +160,8 @@ class BootImageTest {
     void kernelWithoutNoteIsEnteredIn64BitMode() {
         FakeGuestMemory memory = FakeGuestMemory.ofSize(RAM_BYTES);
 
-        BootState state =
-                load(ImageBuilder.elf64(false), Optional.of(pattern(100)), "quiet", BootSpec.Protocol.AUTO).apply(memory, FACTS);
+        BootState state = load(ImageBuilder.elf64(false), Optional.of(pattern(100)), "quiet", BootSpec.Protocol.AUTO)
+                .apply(memory, FACTS);
 
         SpecialRegisters special = state.specialRegisters();
         assertEquals(ImageBuilder.LOAD + 0x40, state.registers().rip());
@@ -197,7 +195,8 @@ class BootImageTest {
         for (long address = 0; address < 1L << 32; address += 2 << 20) {
             long pml4 = read(memory, cr3, 8).getLong(0);
             long pdpt = read(memory, (pml4 & -4096) + (address >> 30) * 8, 8).getLong(0);
-            long entry = read(memory, (pdpt & -4096) + (address >> 21 & 511) * 8, 8).getLong(0);
+            long entry =
+                    read(memory, (pdpt & -4096) + (address >> 21 & 511) * 8, 8).getLong(0);
             assertEquals(3, pml4 & 0xfff);
             assertEquals(3, pdpt & 0xfff);
             assertEquals(address | 0x83, entry);
@@ -246,8 +245,8 @@ class BootImageTest {
         ByteBuffer.wrap(image).order(ByteOrder.LITTLE_ENDIAN).putInt(0x22c, 0x17fffff);
         FakeGuestMemory memory = FakeGuestMemory.ofSize(RAM_BYTES);
 
-        BootState state =
-                load(image, Optional.of(pattern(4096)), "", BootSpec.Protocol.AUTO).apply(memory, FACTS);
+        BootState state = load(image, Optional.of(pattern(4096)), "", BootSpec.Protocol.AUTO)
+                .apply(memory, FACTS);
 
         assertEquals(0x17ff000, read(memory, state.registers().rsi(), 4096).getInt(0x218));
     }
@@ -293,7 +292,7 @@ class BootImageTest {
         Path file = Files.write(folder.resolve("f"), pattern(512));
         FakeGuestMemory memory = FakeGuestMemory.ofSize(RAM_BYTES);
 
-        BootState state = BootLoader.load(new BootSpec.Flat(file, gpa, Optional.of(gpa + 4), mode), _ -> {
+        BootState state = BootLoader.load(new BootSpec.Flat(file, gpa, Optional.of(gpa + 4), mode), name -> {
                     throw new AssertionError("no guest program is asked for");
                 })
                 .apply(memory, FACTS);
@@ -310,7 +309,9 @@ class BootImageTest {
     void resetVectorIsWhereFirmwareBegins() {
         BootState state = CpuStates.reset();
 
-        assertEquals(0xfffffff0L, state.specialRegisters().cs().base() + state.registers().rip());
+        assertEquals(
+                0xfffffff0L,
+                state.specialRegisters().cs().base() + state.registers().rip());
         assertEquals(0x60000010, state.specialRegisters().cr0());
     }
 
@@ -320,8 +321,7 @@ class BootImageTest {
 
         assertEquals("kernel nowhere: no such file", error(() -> kernel(folder.resolve("nowhere"))));
         assertEquals("kernel empty: is empty", error(() -> kernel(empty)));
-        assertEquals(
-                "kernel " + folder + ": is not a regular file", error(() -> kernel(folder)));
+        assertEquals("kernel " + folder + ": is not a regular file", error(() -> kernel(folder)));
         assertEquals(
                 "initrd no-initrd: no such file",
                 error(() -> BootLoader.load(
@@ -330,17 +330,15 @@ class BootImageTest {
                                 Optional.of(folder.resolve("no-initrd")),
                                 "",
                                 BootSpec.Protocol.AUTO),
-                        _ -> {
+                        name -> {
                             throw new AssertionError("no guest program is asked for");
                         })));
     }
 
     private static void kernel(Path file) {
-        BootLoader.load(
-                new BootSpec.Kernel(file, Optional.empty(), "", BootSpec.Protocol.AUTO),
-                _ -> {
-                    throw new AssertionError("no guest program is asked for");
-                });
+        BootLoader.load(new BootSpec.Kernel(file, Optional.empty(), "", BootSpec.Protocol.AUTO), name -> {
+            throw new AssertionError("no guest program is asked for");
+        });
     }
 
     private static byte[] changed(byte[] image, int offset, long value, int sizeBytes) {
@@ -422,7 +420,8 @@ class BootImageTest {
     void commandLineThatIsTooLongIsExplained() {
         assertEquals(
                 "kernel k: the command line has 2048 bytes, this kernel takes at most 2047",
-                error(() -> load(ImageBuilder.elf64(true), Optional.empty(), "x".repeat(2048), BootSpec.Protocol.AUTO)));
+                error(() ->
+                        load(ImageBuilder.elf64(true), Optional.empty(), "x".repeat(2048), BootSpec.Protocol.AUTO)));
     }
 
     @Test

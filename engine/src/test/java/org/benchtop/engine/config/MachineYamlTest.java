@@ -40,7 +40,7 @@ class MachineYamlTest {
             """;
 
     private static MachineYaml yaml(String text) {
-        return MachineYaml.parse(text, "vm.yaml", BASE, "vm", _ -> Optional.empty());
+        return MachineYaml.parse(text, "vm.yaml", BASE, "vm", name -> Optional.empty());
     }
 
     private static MachineSpec spec(String text) {
@@ -48,7 +48,8 @@ class MachineYamlTest {
     }
 
     private static String error(String text) {
-        return String.valueOf(assertThrows(BenchtopException.class, () -> spec(text)).getMessage());
+        return String.valueOf(
+                assertThrows(BenchtopException.class, () -> spec(text)).getMessage());
     }
 
     @Test
@@ -58,7 +59,10 @@ class MachineYamlTest {
                 .memory("512M")
                 .guest("diskcheck", "")
                 .iothread("io0")
-                .drive("disk0", "file", Map.of("file", "disk.img", "size", "64MiB", "create", "true", "cache", "writeback"))
+                .drive(
+                        "disk0",
+                        "file",
+                        Map.of("file", "disk.img", "size", "64MiB", "create", "true", "cache", "writeback"))
                 .chardev("tty0", "stdio", Map.of())
                 .device("isa-serial", Map.of("chardev", "tty0"))
                 .device(
@@ -73,7 +77,9 @@ class MachineYamlTest {
         assertEquals(expected, spec);
         assertEquals(List.of("isa-serial.0", "blk0", "isa-debug-exit.0"), spec.deviceIds());
         assertEquals("devices[1]", spec.devices().get(1).path());
-        assertEquals("drives.disk0", Objects.requireNonNull(spec.drives().get("disk0")).path());
+        assertEquals(
+                "drives.disk0",
+                Objects.requireNonNull(spec.drives().get("disk0")).path());
     }
 
     @Test
@@ -83,12 +89,20 @@ class MachineYamlTest {
                 .cpus(4)
                 .cpu(new CpuModel("max", Map.of("avx2", false, "popcnt", true)))
                 .memory(new MemorySpec(3L << 30, true, true))
-                .kernel(BASE.resolve("boot/vmlinuz"), Optional.of(Path.of("/else/initrd")), "console=ttyS0 a=\"b: $c\" # d")
+                .kernel(
+                        BASE.resolve("boot/vmlinuz"),
+                        Optional.of(Path.of("/else/initrd")),
+                        "console=ttyS0 a=\"b: $c\" # d")
                 .iothread("io0")
                 .iothread("io1")
-                .drive("d0", "memory", Map.of("size", "64MiB", "text", "on", "odd", " x'\"\\\n\t\u0001é🙂", "empty", ""))
+                .drive(
+                        "d0",
+                        "memory",
+                        Map.of("size", "64MiB", "text", "on", "odd", " x'\"\\\n\t\u0001é🙂", "empty", ""))
                 .netdev("n0", "tap", Map.of("list", List.of(1, "two", List.of(), Map.of("k", Map.of()))))
-                .device("virtio-blk-pci", Map.of("drive", "d0", "serial", "0123", "a-rather-long-option", "x".repeat(200)))
+                .device(
+                        "virtio-blk-pci",
+                        Map.of("drive", "d0", "serial", "0123", "a-rather-long-option", "x".repeat(200)))
                 .plugin(BASE.resolve("acme.jar"))
                 .onReboot(MachineSpec.OnReboot.STOP)
                 .onPanic(MachineSpec.OnPanic.PAUSE)
@@ -105,8 +119,7 @@ class MachineYamlTest {
     void writtenYamlLooksLikeWhatPeopleWrite() {
         String yaml = spec(QUICKSTART).toYaml();
 
-        assertEquals(
-                """
+        assertEquals("""
                 name: quickstart
                 machine: pc
                 accel: auto
@@ -122,8 +135,7 @@ class MachineYamlTest {
                   - { type: isa-serial, chardev: tty0 }
                   - { type: virtio-blk-pci, id: blk0, drive: disk0, iothread: io0, queues: 1, ioeventfd: on }
                   - { type: isa-debug-exit }
-                """,
-                yaml);
+                """, yaml);
     }
 
     @Test
@@ -149,7 +161,8 @@ class MachineYamlTest {
         assertEquals(
                 new BootSpec.Kernel(
                         Path.of("/base/k"), Optional.of(Path.of("/base/i")), "a b", BootSpec.Protocol.LINUX64),
-                spec("boot: {kernel: k, initrd: i, cmdline: a b, protocol: linux64}").boot());
+                spec("boot: {kernel: k, initrd: i, cmdline: a b, protocol: linux64}")
+                        .boot());
         assertEquals(
                 new BootSpec.Firmware(Path.of("/rom.bin")),
                 spec("boot: {firmware: /rom.bin}").boot());
@@ -199,7 +212,8 @@ class MachineYamlTest {
     void allMistakesAreCollected() {
         Problems problems = new Problems();
 
-        Optional<MachineSpec> spec = yaml("{boot: x, cpus: 0, drives: {a: {}}, devices: 1}").spec(problems);
+        Optional<MachineSpec> spec =
+                yaml("{boot: x, cpus: 0, drives: {a: {}}, devices: 1}").spec(problems);
 
         assertEquals(Optional.empty(), spec);
         assertEquals(
@@ -247,14 +261,14 @@ class MachineYamlTest {
         assertEquals(EntrySpec.of("kvm", Map.of("fast", "yes")), spec.accel());
         assertEquals(new BootSpec.Guest("hello", "a=b c"), spec.boot());
         assertEquals("null", Objects.requireNonNull(spec.drives().get("new")).type());
-        assertEquals(
-                List.of("isa-serial.0", "pci-thing.0"), spec.deviceIds());
+        assertEquals(List.of("isa-serial.0", "pci-thing.0"), spec.deviceIds());
     }
 
     @Test
     void shortFormKeepsOtherOptions() {
-        MachineSpec spec =
-                yaml("{boot: none, memory: {size: 1G, shared: on}}").set("memory=2G").spec();
+        MachineSpec spec = yaml("{boot: none, memory: {size: 1G, shared: on}}")
+                .set("memory=2G")
+                .spec();
 
         assertEquals(new MemorySpec(2L << 30, false, true), spec.memory());
     }
@@ -279,8 +293,7 @@ class MachineYamlTest {
             })
     void wrongSettingsAreExplained(String assignment, String message) {
         BenchtopException e = assertThrows(
-                BenchtopException.class,
-                () -> yaml(QUICKSTART).set(assignment).spec());
+                BenchtopException.class, () -> yaml(QUICKSTART).set(assignment).spec());
 
         assertEquals(message, e.getMessage());
     }
@@ -296,7 +309,10 @@ class MachineYamlTest {
 
     @Test
     void valuesOfProgramsAreSet() {
-        MachineSpec spec = yaml(QUICKSTART).set("devices[blk0].ioeventfd", false).set("cpus", 4).spec();
+        MachineSpec spec = yaml(QUICKSTART)
+                .set("devices[blk0].ioeventfd", false)
+                .set("cpus", 4)
+                .spec();
 
         assertEquals(4, spec.cpus());
         assertEquals("off", option(spec.devices().get(1), "ioeventfd"));

@@ -13,8 +13,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class YamlReaderTest {
     private static ConfigValue read(String yaml) {
-        return YamlReader.read(yaml, "vm.yaml", "", 1, name -> Optional.ofNullable(Map.of("A", "1", "E", "")
-                .get(name)));
+        return YamlReader.read(
+                yaml,
+                "vm.yaml",
+                "",
+                1,
+                name -> Optional.ofNullable(Map.of("A", "1", "E", "").get(name)));
     }
 
     private static String error(String yaml) {
@@ -23,14 +27,17 @@ class YamlReaderTest {
     }
 
     private static String scalar(String yaml) {
-        return ((ConfigValue.Scalar) ((ConfigValue.Mapping) read(yaml)).find("x").orElseThrow()).text();
+        return ((ConfigValue.Scalar)
+                        ((ConfigValue.Mapping) read(yaml)).find("x").orElseThrow())
+                .text();
     }
 
     @Test
     void valuesKnowTheirPlace() {
         ConfigValue.Mapping root = (ConfigValue.Mapping) read("a:\n  - {b: 1}\n  - c\n");
         ConfigValue.Sequence list = (ConfigValue.Sequence) root.find("a").orElseThrow();
-        ConfigValue b = ((ConfigValue.Mapping) list.items().getFirst()).find("b").orElseThrow();
+        ConfigValue b =
+                ((ConfigValue.Mapping) list.items().getFirst()).find("b").orElseThrow();
 
         assertEquals("a[0].b", b.path());
         assertEquals("vm.yaml:2:9", b.position().toString());
@@ -53,7 +60,8 @@ class YamlReaderTest {
 
     @Test
     void textOfAVariableIsNotLookedAtAgain() {
-        assertEquals("${A}", ((ConfigValue.Scalar) YamlReader.read("${X}", "s", "", 1, _ -> Optional.of("${A}"))).text());
+        assertEquals(
+                "${A}", ((ConfigValue.Scalar) YamlReader.read("${X}", "s", "", 1, name -> Optional.of("${A}"))).text());
     }
 
     @ParameterizedTest
@@ -93,8 +101,7 @@ class YamlReaderTest {
         ConfigValue x = ((ConfigValue.Mapping) value).find("x").orElseThrow();
 
         assertEquals(ConfigValue.of(Map.of("p", 1, "q", 3), "x"), x);
-        assertEquals(
-                "x.p", ((ConfigValue.Mapping) x).find("p").orElseThrow().path());
+        assertEquals("x.p", ((ConfigValue.Mapping) x).find("p").orElseThrow().path());
     }
 
     @Test
@@ -115,8 +122,6 @@ class YamlReaderTest {
 
     @Test
     void controlCharactersAreRefused() {
-        assertEquals(
-                "vm.yaml:1:1: not valid YAML: special characters are not allowed",
-                error("a: \u0007"));
+        assertEquals("vm.yaml:1:1: not valid YAML: special characters are not allowed", error("a: \u0007"));
     }
 }

@@ -21,9 +21,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class SpecCheckTest {
-    private static final String BODY = PluginRegistryTest.BODY
-                    .replace("NAME", "checked")
-                    .replace("TYPE", "checked-disk") + """
+    private static final String BODY =
+            PluginRegistryTest.BODY.replace("NAME", "checked").replace("TYPE", "checked-disk") + """
             public List<BlockBackendType<?>> blockBackendTypes() { return List.of(new Filter(), new File()); }
             public List<MachineType> machineTypes() { return List.of(new Board()); }
             public record FilterOptions(@Option(doc = "what to filter", ref = Option.Ref.DRIVE) String drive) {}
@@ -69,7 +68,7 @@ class SpecCheckTest {
                         "vm.yaml",
                         Path.of("/"),
                         "vm",
-                        _ -> Optional.empty())
+                        name -> Optional.empty())
                 .spec(problems)
                 .ifPresent(spec -> SpecCheck.check(spec, registry, problems));
         return problems.all().stream().map(Object::toString).toList();
@@ -126,11 +125,26 @@ class SpecCheckTest {
                 file = form;
             }
         }
-        assertEquals("https://json-schema.org/draft/2020-12/schema", schema.get("$schema").asText());
+        assertEquals(
+                "https://json-schema.org/draft/2020-12/schema",
+                schema.get("$schema").asText());
         assertEquals(
                 List.of(
-                        "name", "machine", "cpus", "iothreads", "plugins", "on-reboot", "on-panic", "accel", "cpu", "memory",
-                        "boot", "drives", "chardevs", "netdevs", "devices"),
+                        "name",
+                        "machine",
+                        "cpus",
+                        "iothreads",
+                        "plugins",
+                        "on-reboot",
+                        "on-panic",
+                        "accel",
+                        "cpu",
+                        "memory",
+                        "boot",
+                        "drives",
+                        "chardevs",
+                        "netdevs",
+                        "devices"),
                 keys);
         JsonNode found = java.util.Objects.requireNonNull(file);
         assertEquals("[\"type\",\"file\"]", found.get("required").toString());

@@ -19,8 +19,7 @@ final class PciAddressTest {
     @ParameterizedTest
     @ValueSource(strings = {"", "20", "1.8", "1.2.3", "x", "1.", ".1", "-1", "0x", "ffffffffff"})
     void badTextIsRefusedNamingIt(String text) {
-        IllegalArgumentException error =
-                assertThrows(IllegalArgumentException.class, () -> PciAddress.parse(text));
+        IllegalArgumentException error = assertThrows(IllegalArgumentException.class, () -> PciAddress.parse(text));
 
         assertTrue(String.valueOf(error.getMessage()).contains("PCI address"), error.toString());
     }

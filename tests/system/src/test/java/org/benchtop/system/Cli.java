@@ -46,7 +46,8 @@ final class Cli {
             try {
                 Process process = new ProcessBuilder(command(args))
                         .directory(folder.toFile())
-                        .redirectInput(ProcessBuilder.Redirect.from(Path.of("/dev/null").toFile()))
+                        .redirectInput(ProcessBuilder.Redirect.from(
+                                Path.of("/dev/null").toFile()))
                         .redirectOutput(out.toFile())
                         .redirectError(err.toFile())
                         .start();

@@ -1,9 +1,9 @@
 package org.benchtop.system;
 
 import static com.tngtech.archunit.core.domain.JavaCall.Predicates.target;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.assignableTo;
 import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.name;
 import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.With.owner;
-import static com.tngtech.archunit.core.domain.JavaClass.Predicates.assignableTo;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 
@@ -29,8 +29,12 @@ class LayeringTest {
     };
 
     @ArchTest
-    static final ArchRule spiKnowsNothingOfOurs =
-            noClasses().that().resideInAPackage("org.benchtop.spi..").should().dependOnClassesThat().resideInAnyPackage(ABOVE_SPI);
+    static final ArchRule spiKnowsNothingOfOurs = noClasses()
+            .that()
+            .resideInAPackage("org.benchtop.spi..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage(ABOVE_SPI);
 
     @ArchTest
     static final ArchRule spiStandsOnTheJdkAlone = classes()
@@ -118,16 +122,17 @@ class LayeringTest {
                 .that()
                 .resideInAPackage(packages)
                 .should()
-                .dependOnClassesThat(new com.tngtech.archunit.base.DescribedPredicate<>("are ours but not of " + packages) {
-                    @Override
-                    public boolean test(com.tngtech.archunit.core.domain.JavaClass c) {
-                        String own = packages.substring(0, packages.length() - 2);
-                        String pkg = c.getPackageName();
-                        return pkg.startsWith("org.benchtop.")
-                                && !pkg.startsWith("org.benchtop.spi")
-                                && !pkg.equals(own)
-                                && !pkg.startsWith(own + ".");
-                    }
-                });
+                .dependOnClassesThat(
+                        new com.tngtech.archunit.base.DescribedPredicate<>("are ours but not of " + packages) {
+                            @Override
+                            public boolean test(com.tngtech.archunit.core.domain.JavaClass c) {
+                                String own = packages.substring(0, packages.length() - 2);
+                                String pkg = c.getPackageName();
+                                return pkg.startsWith("org.benchtop.")
+                                        && !pkg.startsWith("org.benchtop.spi")
+                                        && !pkg.equals(own)
+                                        && !pkg.startsWith(own + ".");
+                            }
+                        });
     }
 }

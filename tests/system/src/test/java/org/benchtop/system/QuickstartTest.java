@@ -43,7 +43,12 @@ class QuickstartTest {
         assertTrue(report.get("reads").asLong() > 16384, report.toString());
         assertEquals(0, report.get("errors").asLong());
         for (String figure : new String[] {
-            "iops", "bytesPerSecond", "latencyP50Nanos", "latencyP99Nanos", "exitsPerRequest", "interruptsPerRequest",
+            "iops",
+            "bytesPerSecond",
+            "latencyP50Nanos",
+            "latencyP99Nanos",
+            "exitsPerRequest",
+            "interruptsPerRequest",
             "hostCpuNanosPerRequest"
         }) {
             assertTrue(report.get(figure).asDouble() > 0, figure + " in " + report);
@@ -66,10 +71,14 @@ class QuickstartTest {
         for (String cache : new String[] {"writeback", "none", "writethrough", "directsync", "unsafe"}) {
             for (String aio : new String[] {"threads", "auto"}) {
                 Cli.Result result = quickstart(
-                        "--set", "drives.disk0.size=4MiB",
-                        "--set", "drives.disk0.cache=" + cache,
-                        "--set", "drives.disk0.aio=" + aio,
-                        "--set", "boot.cmdline=seconds=0");
+                        "--set",
+                        "drives.disk0.size=4MiB",
+                        "--set",
+                        "drives.disk0.cache=" + cache,
+                        "--set",
+                        "drives.disk0.aio=" + aio,
+                        "--set",
+                        "boot.cmdline=seconds=0");
                 Cli.Result check = Cli.run(folder, "guest", "check-pattern", "disk.img");
 
                 assertEquals(0, result.exitCode(), cache + " " + aio + ": " + result.out() + result.err());
@@ -99,9 +108,7 @@ class QuickstartTest {
     @Test
     void secondWriterOfAnImageIsRefusedNamingTheFile() throws IOException {
         Path yaml = folder.resolve("twice.yaml");
-        Files.writeString(
-                yaml,
-                """
+        Files.writeString(yaml, """
                 name: twice
                 memory: 64MiB
                 boot: { guest: hello }

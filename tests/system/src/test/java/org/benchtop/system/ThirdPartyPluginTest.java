@@ -70,9 +70,7 @@ class ThirdPartyPluginTest {
     void guestReadsAndWritesThroughItsFilter() throws IOException {
         Kvm.assume();
         Path yaml = folder.resolve("vm.yaml");
-        Files.writeString(
-                yaml,
-                """
+        Files.writeString(yaml, """
                 name: filtered
                 memory: 128MiB
                 boot: { guest: diskcheck, cmdline: "seconds=0" }

@@ -63,7 +63,11 @@ class WholeMachineTest {
     }
 
     private static String transcript(Machine machine) {
-        return machine.chardev("tty0").orElseThrow().console().map(c -> c.text(0)).orElseThrow();
+        return machine.chardev("tty0")
+                .orElseThrow()
+                .console()
+                .map(c -> c.text(0))
+                .orElseThrow();
     }
 
     private static void awaitText(Machine machine, String text) throws InterruptedException {
@@ -179,10 +183,15 @@ class WholeMachineTest {
             cycle(spec);
         }
 
-        assertTrue(count("/proc/self/fd") <= descriptors + 2, "descriptors: " + descriptors + " -> " + count("/proc/self/fd"));
+        assertTrue(
+                count("/proc/self/fd") <= descriptors + 2,
+                "descriptors: " + descriptors + " -> " + count("/proc/self/fd"));
         assertTrue(count("/proc/self/task") <= threads + 4, "threads: " + threads + " -> " + count("/proc/self/task"));
         try (Stream<String> maps = Files.lines(Path.of("/proc/self/maps"))) {
-            assertEquals(0, maps.filter(line -> line.contains("kvm-vcpu") || line.contains("memfd:hello")).count());
+            assertEquals(
+                    0,
+                    maps.filter(line -> line.contains("kvm-vcpu") || line.contains("memfd:hello"))
+                            .count());
         }
     }
 

@@ -61,7 +61,8 @@ public final class ExitCost {
         }
     }
 
-    private static void compare(Kind kind, Path binary, int exits, int rounds) throws IOException, InterruptedException {
+    private static void compare(Kind kind, Path binary, int exits, int rounds)
+            throws IOException, InterruptedException {
         String name = kind.name().toLowerCase(Locale.ROOT);
         List<Double> c = new ArrayList<>();
         List<Double> java = new ArrayList<>();
@@ -69,8 +70,8 @@ public final class ExitCost {
         try (JavaLoop loop = new JavaLoop(kind)) {
             loop.nanosPerExit(exits);
             for (int round = 0; round < rounds; round++) {
-                double cNanos = Double.parseDouble(
-                        call(List.of(binary.toString(), name, String.valueOf(exits))).strip());
+                double cNanos = Double.parseDouble(call(List.of(binary.toString(), name, String.valueOf(exits)))
+                        .strip());
                 double javaNanos = loop.nanosPerExit(exits);
                 c.add(cNanos);
                 java.add(javaNanos);

@@ -147,18 +147,25 @@ public final class QemuComparison {
             if (exit.exitCode() != 0) {
                 throw new IOException("benchtop: " + exit.describe() + "\n" + text);
             }
-            return parse(text.substring(text.indexOf(RESULT_BEGIN)).lines().skip(1).findFirst().orElseThrow(), cpu);
+            return parse(
+                    text.substring(text.indexOf(RESULT_BEGIN))
+                            .lines()
+                            .skip(1)
+                            .findFirst()
+                            .orElseThrow(),
+                    cpu);
         }
     }
 
     private Sample qemu(Cell cell) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of("qemu-system-x86_64", "-accel", "kvm", "-M", "pc", "-m", "256"));
         command.addAll(List.of("-kernel", elf.toString(), "-append", cmdline(cell) + " tsc_khz=" + tscKilohertz));
-        command.addAll(List.of("-display", "none", "-serial", "stdio", "-monitor", "none", "-no-reboot", "-nodefaults"));
+        command.addAll(
+                List.of("-display", "none", "-serial", "stdio", "-monitor", "none", "-no-reboot", "-nodefaults"));
         command.addAll(List.of("-device", "isa-debug-exit,iobase=0x501,iosize=4", "-object", "iothread,id=io0"));
         String qemuAio = aio.equals("auto") ? "io_uring" : aio;
-        command.addAll(List.of(
-                "-drive", "if=none,id=d,format=raw,file=" + file + ",cache=" + cell.cache + ",aio=" + qemuAio));
+        command.addAll(
+                List.of("-drive", "if=none,id=d,format=raw,file=" + file + ",cache=" + cell.cache + ",aio=" + qemuAio));
         command.addAll(List.of("-device", "virtio-blk-pci,drive=d,disable-legacy=on,iothread=io0"));
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         List<String> output = new ArrayList<>();

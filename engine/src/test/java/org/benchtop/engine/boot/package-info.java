@@ -1,4 +1,0 @@
-@NullMarked
-package org.benchtop.engine.boot;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package org.benchtop.engine.config;
-
-import org.jspecify.annotations.NullMarked;

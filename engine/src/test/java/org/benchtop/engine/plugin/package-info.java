@@ -1,4 +1,0 @@
-@NullMarked
-package org.benchtop.engine.plugin;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package org.benchtop.shell;
-
-import org.jspecify.annotations.NullMarked;
