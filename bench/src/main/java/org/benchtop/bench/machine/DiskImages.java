@@ -118,11 +118,15 @@ final class DiskImages {
      * posix_fadvise.
      */
     static void dropPageCache(Path image) throws InterruptedException {
-        if (Files.exists(image)) {
-            // conv=fdatasync first: dirty pages stay cached.
-            tool(List.of("dd", "of=" + image, "oflag=nocache", "conv=notrunc,fdatasync", "count=0", "status=none"))
-                    .orElseThrow(() -> BenchtopException.host(
-                            "images.drop-page-cache needs dd of coreutils 8.11 or newer, which did not do it"));
+        if (!Files.exists(image)) {
+            return;
+        }
+        // conv=fdatasync first: dirty pages stay cached.
+        List<String> command =
+                List.of("dd", "of=" + image, "oflag=nocache", "conv=notrunc,fdatasync", "count=0", "status=none");
+        if (tool(command).isEmpty()) {
+            throw BenchtopException.host(
+                    "images.drop-page-cache needs dd of coreutils 8.11 or newer, which did not do it");
         }
     }
 
