@@ -47,11 +47,11 @@ class MachineTest {
     }
 
     private ScriptedPlugin.ScriptedVcpu vcpu(int index) {
-        return ScriptedPlugin.VCPUS.get(name).get(index);
+        return ScriptedPlugin.vcpus(name).get(index);
     }
 
     private List<String> probe() {
-        return List.copyOf(ScriptedPlugin.PROBES.get(name));
+        return ScriptedPlugin.probes(name);
     }
 
     private static ScriptedPlugin.GuestCode out(int port, long value) {

@@ -3,6 +3,7 @@ package org.benchtop.engine;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
@@ -54,6 +55,14 @@ public final class ScriptedPlugin implements Plugin {
 
     /** What happened to the probe device of each machine, by machine name. */
     static final Map<String, ConcurrentLinkedQueue<String>> PROBES = new ConcurrentHashMap<>();
+
+    static List<ScriptedVcpu> vcpus(String machine) {
+        return Objects.requireNonNull(VCPUS.get(machine), "a machine of that name");
+    }
+
+    static List<String> probes(String machine) {
+        return List.copyOf(Objects.requireNonNull(PROBES.get(machine), "a machine of that name"));
+    }
 
     @Override
     public String name() {
@@ -139,7 +148,7 @@ public final class ScriptedPlugin implements Plugin {
         @Override
         public Vcpu createVcpu(int index) {
             ScriptedVcpu vcpu = new ScriptedVcpu(index, host);
-            VCPUS.get(machine).add(vcpu);
+            vcpus(machine).add(vcpu);
             return vcpu;
         }
 
