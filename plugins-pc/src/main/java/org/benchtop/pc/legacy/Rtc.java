@@ -191,7 +191,7 @@ public final class Rtc implements Device {
     public SavedState saveState() {
         synchronized (lock) {
             catchUp();
-            return new SavedState(1, rtc.save(index));
+            return new SavedState(1, rtc.save(nmiOff ? index | NMI_OFF : index));
         }
     }
 
@@ -201,6 +201,7 @@ public final class Rtc implements Device {
         synchronized (lock) {
             rtc.restore(content);
             index = content.index() & INDEX_MASK;
+            nmiOff = (content.index() & NMI_OFF) != 0;
             catchUp();
         }
         update();

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.HashSet;
 import java.util.Set;
 import org.benchtop.spi.device.Device;
+import org.benchtop.spi.state.SavedState;
 import org.benchtop.testkit.DeviceContract;
 import org.benchtop.testkit.FakeDeviceContext;
 import org.benchtop.testkit.FakeGuestMemory;
@@ -72,6 +73,23 @@ class RtcTest implements DeviceContract {
 
         assertEquals(0x80, cell(context, 0x8d));
         assertEquals(0xff, context.pioRead(0x70, 1), "the index port cannot be read");
+    }
+
+    @Test
+    void nmiMaskSurvivesSaveAndRestore() {
+        FakeDeviceContext context = new FakeDeviceContext();
+        Device device = Rtc.type().create(UTC, context);
+        device.attach(context);
+        device.reset();
+        context.pioWrite(0x70, 1, 0x8a);
+        device.pause();
+        SavedState saved = device.saveState();
+        device.reset();
+
+        device.restoreState(saved);
+
+        assertEquals(true, device.inspect().get("nmi-off"));
+        assertEquals(0x0a, device.inspect().get("index"));
     }
 
     @Test
