@@ -42,7 +42,10 @@ class CaseMachinesTest {
         assertEquals(List.of("isa-serial"), devices(machine));
         assertEquals(
                 List.of(CaseMachines.CONSOLE), List.copyOf(machine.chardevs().keySet()));
-        assertEquals("memory", machine.chardevs().get(CaseMachines.CONSOLE).type());
+        assertEquals(
+                "memory",
+                java.util.Objects.requireNonNull(machine.chardevs().get(CaseMachines.CONSOLE))
+                        .type());
         assertTrue(machine.toYaml().contains("chardev: " + CaseMachines.CONSOLE), machine.toYaml());
         assertEquals(MachineSpec.OnReboot.STOP, machine.onReboot());
     }
