@@ -94,8 +94,11 @@ final class RunCommand implements Callable<Integer> {
         PrintWriter out = command.commandLine().getOut();
         PrintWriter err = command.commandLine().getErr();
         Machine machine;
-        try (SlowNote note = SlowNote.on(terminal, err, "starting " + spec.name())) {
+        SlowNote note = SlowNote.on(terminal, err, "starting " + spec.name());
+        try {
             machine = Machine.create(spec, registry);
+        } finally {
+            note.close();
         }
         CountDownLatch finished = new CountDownLatch(1);
         Thread hook = stopOnSignal(machine, finished);
