@@ -200,6 +200,10 @@ public final class QemuComparison {
         return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
     }
 
+    private static List<Sample> of(Map<Cell, List<Sample>> samples, Cell cell) {
+        return samples.getOrDefault(cell, List.of());
+    }
+
     /**
      * Arguments: {@code [rounds [seconds [aio [file]]]]}; the file is created (512 MiB, written once) if it does not
      * exist.
@@ -297,10 +301,10 @@ public final class QemuComparison {
                 "qemu");
         cells.sort(java.util.Comparator.comparing(Cell::toString));
         for (Cell cell : cells) {
-            double iops = median(ours.get(cell), Sample::iops);
-            double qemuIops = median(theirs.get(cell), Sample::iops);
-            double cpu = median(ours.get(cell), Sample::cpuMicrosPerRequest);
-            double qemuCpu = median(theirs.get(cell), Sample::cpuMicrosPerRequest);
+            double iops = median(of(ours, cell), Sample::iops);
+            double qemuIops = median(of(theirs, cell), Sample::iops);
+            double cpu = median(of(ours, cell), Sample::cpuMicrosPerRequest);
+            double qemuCpu = median(of(theirs, cell), Sample::cpuMicrosPerRequest);
             System.out.printf(
                     Locale.ROOT,
                     "%-24s %,10.0f %,10.0f %7.2f   %8.2f %8.2f %7.2f   %8.1f %8.1f%n",
@@ -311,8 +315,8 @@ public final class QemuComparison {
                     cpu,
                     qemuCpu,
                     cpu / qemuCpu,
-                    median(ours.get(cell), Sample::p50Micros),
-                    median(theirs.get(cell), Sample::p50Micros));
+                    median(of(ours, cell), Sample::p50Micros),
+                    median(of(theirs, cell), Sample::p50Micros));
         }
     }
 }
