@@ -16,9 +16,6 @@ import org.benchtop.spi.block.BlockStatus;
 @Category("Benchtop")
 @StackTrace(false)
 final class BlockIoEvent extends Event {
-    // Asked once per request; the JIT folds isEnabled() of a shared event to a flag test.
-    private static final BlockIoEvent PROBE = new BlockIoEvent();
-
     @Label("Drive")
     private String drive = "";
 
@@ -41,8 +38,8 @@ final class BlockIoEvent extends Event {
     private long latency;
 
     static void emit(String drive, String operation, BlockRequest request, BlockStatus status, long nanos) {
-        if (PROBE.isEnabled()) {
-            BlockIoEvent event = new BlockIoEvent();
+        BlockIoEvent event = new BlockIoEvent();
+        if (event.isEnabled()) {
             event.drive = drive;
             event.operation = operation;
             event.offset = request.offsetBytes();

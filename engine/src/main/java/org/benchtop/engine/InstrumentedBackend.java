@@ -1,5 +1,6 @@
 package org.benchtop.engine;
 
+import jdk.jfr.FlightRecorder;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockCapabilities;
 import org.benchtop.spi.block.BlockCompletion;
@@ -130,7 +131,10 @@ final class InstrumentedBackend implements BlockBackend {
             if (status != BlockStatus.OK) {
                 errors.increment();
             }
-            BlockIoEvent.emit(drive, kind.name, request, status, nanos);
+            // Without a recording the event's class is not even loaded, which takes longer than starting a machine.
+            if (FlightRecorder.isInitialized()) {
+                BlockIoEvent.emit(drive, kind.name, request, status, nanos);
+            }
             BlockCompletion done = completion;
             next = queue.free;
             queue.free = this;

@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
 /** Runs the command line in a process of its own, as a user does, with the class path of the tests. */
@@ -21,7 +22,7 @@ final class Cli {
     static Path root() {
         Path folder = Path.of("").toAbsolutePath();
         while (!Files.exists(folder.resolve("benchtop"))) {
-            folder = folder.getParent();
+            folder = Objects.requireNonNull(folder.getParent(), "not inside the project");
         }
         return folder;
     }
