@@ -17,6 +17,9 @@ public record Comparison(
     /** Above this relative spread an interval that contains "equal" is called noisy. */
     public static final double NOISY_SPREAD = 0.15;
 
+    /** An interval wider than this that contains "equal" says little, however steady the runs of one case look. */
+    public static final double WIDE_INTERVAL = 0.20;
+
     /** The confidence of all intervals. */
     public static final double CONFIDENCE = 0.95;
 
@@ -52,7 +55,8 @@ public record Comparison(
         if (!interval.contains(1)) {
             return new Verdict.Differs(ratio, interval);
         }
-        return spread > NOISY_SPREAD ? new Verdict.Noisy(spread, interval) : new Verdict.NoDifference(interval);
+        boolean noisy = spread > NOISY_SPREAD || interval.high() - interval.low() > WIDE_INTERVAL;
+        return noisy ? new Verdict.Noisy(spread, interval) : new Verdict.NoDifference(interval);
     }
 
     /**

@@ -54,6 +54,15 @@ class ComparisonTest {
     }
 
     @Test
+    void aWideIntervalIsNotCalledEqual() {
+        double[] half = {900, 1100, 905, 1095, 1090, 910};
+        double[] other = {1100, 910, 1095, 900, 905, 1105};
+        Comparison comparison = Comparison.of("on", half, "off", other, 1);
+
+        assertInstanceOf(Verdict.Noisy.class, comparison.verdict(), comparison.toString());
+    }
+
+    @Test
     void fewPairsGiveNoVerdict() {
         Comparison comparison = Comparison.of("on", new double[] {2000, 2000}, "off", new double[] {1000, 1000}, 1);
 
