@@ -319,7 +319,9 @@ final class Charts {
     }
 
     private static void text(Markup svg, double x, double y, String anchor, String content) {
-        String shown = content.length() > 48 ? content.substring(0, 47) + "…" : content;
+        // Titles of axes have the whole width; what stands beside a bar or in a legend has not.
+        boolean narrow = !anchor.equals("middle");
+        String shown = narrow && content.length() > 48 ? content.substring(0, 47) + "…" : content;
         svg.element(
                 "text", shown, "class", "label", "x", Markup.number(x), "y", Markup.number(y), "text-anchor", anchor);
     }
