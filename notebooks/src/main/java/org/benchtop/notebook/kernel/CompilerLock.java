@@ -35,7 +35,7 @@ final class CompilerLock implements ExecutionControl {
         this.cells = cells;
     }
 
-    /** Remembers the field of a variable, which {@code ask} makes JShell name. */
+    /** Remembers the field of a variable, which {@code ask} makes JShell name; lets go what the variable held elsewhere. */
     void locate(String snippetId, Runnable ask) {
         locating = snippetId;
         try {
@@ -45,12 +45,15 @@ final class CompilerLock implements ExecutionControl {
         }
     }
 
-    /** Lets the value of a variable go that was replaced or dropped. */
+    /** Lets the value of a variable go that was dropped. */
     void release(String snippetId) {
         @Nullable Variable variable = variables.remove(snippetId);
-        if (variable == null) {
-            return;
+        if (variable != null) {
+            release(variable);
         }
+    }
+
+    private void release(Variable variable) {
         field(variable).ifPresent(field -> {
             try {
                 field.set(null, null);
@@ -104,7 +107,12 @@ final class CompilerLock implements ExecutionControl {
             throws RunException, EngineTerminationException, InternalException {
         @Nullable String snippet = locating;
         if (snippet != null) {
-            variables.put(snippet, new Variable(className, varName));
+            Variable now = new Variable(className, varName);
+            @Nullable Variable before = variables.put(snippet, now);
+            // A new declaration of the same name may or may not live in the field of the old one.
+            if (before != null && !before.equals(now)) {
+                release(before);
+            }
             return "";
         }
         return execution.varValue(className, varName);

@@ -223,7 +223,7 @@ final class Interpreter implements AutoCloseable {
                     }
                 }
             }
-            case OVERWRITTEN, DROPPED -> unlocked.release(variable.id());
+            case DROPPED -> unlocked.release(variable.id());
             default -> {}
         }
     }

@@ -537,7 +537,7 @@ class KernelTest {
             client.execute("make()");
         }
         Exchange exchange = client.execute("""
-                for (int i = 0; i < 50 && traces.get(0).get() != null; i++) { System.gc(); Thread.sleep(20); }
+                for (int i = 0; i < 100 && (traces.get(0).get() != null || traces.get(2).get() != null); i++) { System.gc(); Thread.sleep(20); }
                 (traces.get(0).get() == null) + " " + (traces.get(1).get() != null) + " " + (traces.get(2).get() == null)
                 """);
 
