@@ -7,6 +7,10 @@ package org.benchtop.bench.chart;
 public final class ChartStyle {
     private static final String FONT = "system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
     private static final String MONO = "ui-monospace, 'DejaVu Sans Mono', monospace";
+    /** Simple renderers take the first name or their own default. */
+    private static final String PLAIN_FONT = "DejaVu Sans";
+
+    private static final String PLAIN_MONO = "DejaVu Sans Mono";
     private static final Theme LIGHT = new Theme(
             "#ffffff", "#1d2430", "#5b6675", "#d9dee5", "#f5f7f9", "#2f6fb7", "#d1662a", "#2f9164", "#8a56b8", "#b08a12",
             "#c23f5a", "#2a97a3", "#7d8794");
@@ -22,13 +26,13 @@ public final class ChartStyle {
     public static String standalone(String svg) {
         return styled(
                 svg,
-                rules("svg.benchtop ", LIGHT) + "@media (prefers-color-scheme: dark) {\n" + rules("svg.benchtop ", DARK)
-                        + "}\n");
+                rules("svg.benchtop ", LIGHT, FONT, MONO) + "@media (prefers-color-scheme: dark) {\n"
+                        + rules("svg.benchtop ", DARK, FONT, MONO) + "}\n");
     }
 
     /** The picture in its light look, with rules that simple renderers understand. */
     public static String light(String svg) {
-        return styled(svg, rules("", LIGHT));
+        return styled(svg, rules("", LIGHT, PLAIN_FONT, PLAIN_MONO));
     }
 
     private static String styled(String svg, String css) {
@@ -46,14 +50,14 @@ public final class ChartStyle {
                 + svg.substring(head + 1);
     }
 
-    private static String rules(String prefix, Theme theme) {
+    private static String rules(String prefix, Theme theme, String font, String mono) {
         StringBuilder css = new StringBuilder();
         rule(css, prefix, "page", "fill: " + theme.page);
         rule(css, prefix, "panel", "fill: " + theme.panel + "; stroke: " + theme.rule);
-        rule(css, prefix, "label", "fill: " + theme.ink + "; font-family: " + FONT + "; font-size: 12.5px");
-        rule(css, prefix, "note", "fill: " + theme.soft + "; font-family: " + FONT + "; font-size: 11px");
-        rule(css, prefix, "head", "fill: " + theme.ink + "; font-family: " + FONT + "; font-size: 15px; font-weight: 600");
-        rule(css, prefix, "mono", "fill: " + theme.ink + "; font-family: " + MONO + "; font-size: 11.5px");
+        rule(css, prefix, "label", "fill: " + theme.ink + "; font-family: " + font + "; font-size: 12.5px");
+        rule(css, prefix, "note", "fill: " + theme.soft + "; font-family: " + font + "; font-size: 11px");
+        rule(css, prefix, "head", "fill: " + theme.ink + "; font-family: " + font + "; font-size: 15px; font-weight: 600");
+        rule(css, prefix, "mono", "fill: " + theme.ink + "; font-family: " + mono + "; font-size: 11.5px");
         rule(css, prefix, "grid", "stroke: " + theme.rule + "; stroke-width: 1; fill: none");
         rule(css, prefix, "axis", "stroke: " + theme.soft + "; stroke-width: 1; fill: none");
         rule(css, prefix, "wire", "stroke: " + theme.soft + "; stroke-width: 1.5; fill: none");

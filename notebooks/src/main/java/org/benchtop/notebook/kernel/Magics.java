@@ -129,7 +129,7 @@ final class Magics {
         @Nullable Object column = e.context().get("column");
         if (BODY_SOURCE.equals(source) && line instanceof Integer number && number > 0) {
             int from = column instanceof Integer at ? at - 1 : -1;
-            int inCell = call.bodyLine() + number - 1;
+            int inCell = number - 1;
             String[] cellLines = call.cell().split("\n", -1);
             int to = inCell < cellLines.length ? wordEnd(cellLines[inCell], from) : from + 1;
             lines.addAll(SourceExcerpt.around(call.cell(), inCell, from, to));

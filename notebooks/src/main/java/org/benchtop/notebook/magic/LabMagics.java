@@ -62,8 +62,9 @@ final class LabMagics {
             if (!javax.lang.model.SourceVersion.isName(name) || name.indexOf('.') >= 0) {
                 throw BenchtopException.config("%%vm: \"" + name + "\" is not a name for a Java variable");
             }
+            // Lines above the body count, so that the lines in messages are those of the cell.
             MachineSpec spec = MachineYaml.parse(
-                            call.body(),
+                            "\n".repeat(call.bodyLine()) + call.body(),
                             "cell",
                             Path.of("").toAbsolutePath(),
                             name,

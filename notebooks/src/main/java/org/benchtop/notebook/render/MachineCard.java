@@ -19,7 +19,7 @@ final class MachineCard {
     private static final int CPU_BOX = 62;
     private static final int MOST_CPUS = 6;
     private static final int BOX_HEIGHT = 46;
-    private static final int ROW_HEIGHT = 168;
+    private static final int ROW_HEIGHT = 152;
     private static final int HEAD = 50;
     private static final int BUS = HEAD + 80;
 

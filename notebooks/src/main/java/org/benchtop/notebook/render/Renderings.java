@@ -112,6 +112,7 @@ public final class Renderings {
     // ---- machines
 
     private static void card(VmSummary vm, DisplayData data) {
+        data.putText(vm.toString());
         String svg = MachineCard.svg(vm);
         HtmlTable table = new HtmlTable("ll");
         table.row("boot", vm.boot());
