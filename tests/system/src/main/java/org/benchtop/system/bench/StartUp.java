@@ -58,7 +58,8 @@ public final class StartUp {
         int rounds = args.length > 1 ? Integer.parseInt(args[1]) : 11;
         Path folder = Files.createTempDirectory("benchtop-start");
         try (PluginRegistry plugins = PluginRegistry.builtIn()) {
-            Files.write(folder.resolve("hello.elf"), plugins.guestProgram("hello").elf());
+            Files.write(
+                    folder.resolve("hello.elf"), plugins.guestProgram("hello").elf());
         }
         Files.writeString(folder.resolve("hello.yaml"), """
                 name: start
