@@ -12,11 +12,11 @@ public final class ChartStyle {
 
     private static final String PLAIN_MONO = "DejaVu Sans Mono";
     private static final Theme LIGHT = new Theme(
-            "#ffffff", "#1d2430", "#5b6675", "#d9dee5", "#f5f7f9", "#2f6fb7", "#d1662a", "#2f9164", "#8a56b8", "#b08a12",
-            "#c23f5a", "#2a97a3", "#7d8794");
+            "#ffffff", "#1d2430", "#5b6675", "#d9dee5", "#f5f7f9", "#2f6fb7", "#d1662a", "#2f9164", "#8a56b8",
+            "#b08a12", "#c23f5a", "#2a97a3", "#7d8794");
     private static final Theme DARK = new Theme(
-            "#14181e", "#e4e8ee", "#9aa6b5", "#303844", "#1c222b", "#5b9be0", "#ec8a53", "#4fb98a", "#b286de", "#d6b23c",
-            "#e8708a", "#4fc0cc", "#8b96a5");
+            "#14181e", "#e4e8ee", "#9aa6b5", "#303844", "#1c222b", "#5b9be0", "#ec8a53", "#4fb98a", "#b286de",
+            "#d6b23c", "#e8708a", "#4fc0cc", "#8b96a5");
 
     private ChartStyle() {}
 
@@ -56,7 +56,11 @@ public final class ChartStyle {
         rule(css, prefix, "panel", "fill: " + theme.panel + "; stroke: " + theme.rule);
         rule(css, prefix, "label", "fill: " + theme.ink + "; font-family: " + font + "; font-size: 12.5px");
         rule(css, prefix, "note", "fill: " + theme.soft + "; font-family: " + font + "; font-size: 11px");
-        rule(css, prefix, "head", "fill: " + theme.ink + "; font-family: " + font + "; font-size: 15px; font-weight: 600");
+        rule(
+                css,
+                prefix,
+                "head",
+                "fill: " + theme.ink + "; font-family: " + font + "; font-size: 15px; font-weight: 600");
         rule(css, prefix, "mono", "fill: " + theme.ink + "; font-family: " + mono + "; font-size: 11.5px");
         rule(css, prefix, "grid", "stroke: " + theme.rule + "; stroke-width: 1; fill: none");
         rule(css, prefix, "axis", "stroke: " + theme.soft + "; stroke-width: 1; fill: none");

@@ -51,8 +51,7 @@ public final class XyChart {
      * @param title may be empty
      * @param categories the names of bars; empty for other styles
      */
-    public static String svg(
-            String title, Style style, Axis x, Axis y, List<Series> series, List<String> categories) {
+    public static String svg(String title, Style style, Axis x, Axis y, List<Series> series, List<String> categories) {
         List<Series> drawn = series.stream()
                 .map(one -> new Series(
                         one.label,
@@ -211,7 +210,8 @@ public final class XyChart {
                 "class",
                 look,
                 "d",
-                "M" + left + " " + high + "h8M" + left + " " + low + "h8M" + Markup.number(at) + " " + high + "V" + low);
+                "M" + left + " " + high + "h8M" + left + " " + low + "h8M" + Markup.number(at) + " " + high + "V"
+                        + low);
     }
 
     private static String shortly(double value) {

@@ -38,9 +38,13 @@ public final class KernelCommand {
     /** Which of Jupyter's data folders. */
     static final class Where {
         @ArgGroup(exclusive = true)
-        @Nullable Choice choice;
+        @Nullable
+        Choice choice;
 
-        @Option(names = "--name", paramLabel = "NAME", description = "The kernel's name in Jupyter (default: benchtop).")
+        @Option(
+                names = "--name",
+                paramLabel = "NAME",
+                description = "The kernel's name in Jupyter (default: benchtop).")
         String name = KernelSpec.NAME;
 
         static final class Choice {
@@ -48,7 +52,8 @@ public final class KernelCommand {
             boolean user;
 
             @Option(names = "--prefix", paramLabel = "FOLDER", description = "Below FOLDER/share/jupyter.")
-            @Nullable Path prefix;
+            @Nullable
+            Path prefix;
 
             @Option(
                     names = "--sys-prefix",
@@ -120,10 +125,12 @@ public final class KernelCommand {
         Where where = new Where();
 
         @Option(names = "--display-name", paramLabel = "TEXT", description = "What front ends show.")
-        @Nullable String displayName;
+        @Nullable
+        String displayName;
 
         @Option(names = "--java-home", paramLabel = "FOLDER", description = "The JDK for the kernel (25 or newer).")
-        @Nullable Path javaHome;
+        @Nullable
+        Path javaHome;
 
         @Option(
                 names = "--jvm-option",

@@ -13,7 +13,8 @@ final class KernelEnd {
         latch.countDown();
     }
 
-    @Nullable String await() {
+    @Nullable
+    String await() {
         while (true) {
             try {
                 latch.await();

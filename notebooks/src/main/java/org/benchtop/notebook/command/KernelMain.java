@@ -22,7 +22,8 @@ public final class KernelMain {
     /** Runs a kernel until a front end or a signal ends it. */
     public static void main(String[] args) {
         if (args.length != 1) {
-            System.err.println("benchtop: kernel start: expected one connection file, got " + args.length + " arguments");
+            System.err.println(
+                    "benchtop: kernel start: expected one connection file, got " + args.length + " arguments");
             System.exit(WRONG_INPUT);
         }
         try {

@@ -76,12 +76,18 @@ final class KernelSpec {
         JsonObject env = new JsonObject();
         environment.forEach(env::addProperty);
         return Json.object(
-                "argv", argv,
-                "display_name", displayName,
-                "language", "java",
-                "interrupt_mode", "message",
-                "env", env,
-                "metadata", Json.object("debugger", false));
+                "argv",
+                argv,
+                "display_name",
+                displayName,
+                "language",
+                "java",
+                "interrupt_mode",
+                "message",
+                "env",
+                env,
+                "metadata",
+                Json.object("debugger", false));
     }
 
     /** Whether it is there and says exactly this. */

@@ -54,9 +54,8 @@ public final class NotebookCommand implements Callable<Integer> {
             command.commandLine().getErr().println("benchtop: installed the kernel in " + spec.folder());
         }
         Path program = find(lab ? "jupyter-lab" : "jupyter-notebook")
-                .orElseThrow(() -> BenchtopException.host(
-                        (lab ? "JupyterLab" : "Jupyter") + " is not installed; on Debian or Ubuntu: "
-                                + (lab ? "pip install jupyterlab" : APT)));
+                .orElseThrow(() -> BenchtopException.host((lab ? "JupyterLab" : "Jupyter")
+                        + " is not installed; on Debian or Ubuntu: " + (lab ? "pip install jupyterlab" : APT)));
         List<String> words = new ArrayList<>(List.of(program.toString()));
         words.addAll(arguments);
         try {

@@ -23,22 +23,23 @@ final class Signals {
         try {
             Class<?> signal = Class.forName("sun.misc.Signal");
             Class<?> handler = Class.forName("sun.misc.SignalHandler");
-            Object proxy = Proxy.newProxyInstance(handler.getClassLoader(), new Class<?>[] {handler}, (self, method, args) -> {
-                switch (method.getName()) {
-                    case "handle" -> action.run();
-                    case "hashCode" -> {
-                        return System.identityHashCode(self);
-                    }
-                    case "equals" -> {
-                        return self == args[0];
-                    }
-                    case "toString" -> {
-                        return "handler of " + name;
-                    }
-                    default -> throw new UnsupportedOperationException(method.getName());
-                }
-                return null;
-            });
+            Object proxy =
+                    Proxy.newProxyInstance(handler.getClassLoader(), new Class<?>[] {handler}, (self, method, args) -> {
+                        switch (method.getName()) {
+                            case "handle" -> action.run();
+                            case "hashCode" -> {
+                                return System.identityHashCode(self);
+                            }
+                            case "equals" -> {
+                                return self == args[0];
+                            }
+                            case "toString" -> {
+                                return "handler of " + name;
+                            }
+                            default -> throw new UnsupportedOperationException(method.getName());
+                        }
+                        return null;
+                    });
             signal.getMethod("handle", signal, handler)
                     .invoke(null, signal.getConstructor(String.class).newInstance(name), proxy);
         } catch (ReflectiveOperationException | IllegalArgumentException e) {

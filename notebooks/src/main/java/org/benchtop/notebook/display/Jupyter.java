@@ -79,7 +79,8 @@ public final class Jupyter {
     public static String display(@Nullable Object value, String... mimeTypes) {
         DisplayData data = new DisplayData();
         data.assign(render(value, mimeTypes));
-        String id = data.hasDisplayId() ? data.getDisplayId() : UUID.randomUUID().toString();
+        String id =
+                data.hasDisplayId() ? data.getDisplayId() : UUID.randomUUID().toString();
         data.setDisplayId(id);
         attachment.frontEnd().show(data);
         return id;

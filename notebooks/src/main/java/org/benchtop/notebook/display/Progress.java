@@ -73,10 +73,12 @@ public final class Progress implements AutoCloseable {
         String state = state();
         double share = total == 0 ? 0 : Math.clamp(done / (double) total, 0, 1);
         int filled = (int) Math.round(share * TEXT_WIDTH);
-        DisplayData data = new DisplayData(label + " [" + "#".repeat(filled) + "-".repeat(TEXT_WIDTH - filled) + "] " + state);
+        DisplayData data =
+                new DisplayData(label + " [" + "#".repeat(filled) + "-".repeat(TEXT_WIDTH - filled) + "] " + state);
         Markup html = new Markup().open("div", "class", "benchtop-progress").content(label + " ");
         if (total == 0 && !closed) {
-            html.open("progress", "style", "width: 20em; vertical-align: middle").close("progress");
+            html.open("progress", "style", "width: 20em; vertical-align: middle")
+                    .close("progress");
         } else {
             html.open(
                             "progress",

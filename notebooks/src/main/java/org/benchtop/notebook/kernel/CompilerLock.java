@@ -65,13 +65,15 @@ final class CompilerLock implements ExecutionControl {
 
     /** The value of a variable; empty if it is not an object or not known. */
     Optional<Object> value(String snippetId) {
-        return Optional.ofNullable(variables.get(snippetId)).flatMap(this::field).flatMap(field -> {
-            try {
-                return Optional.ofNullable(field.get(null));
-            } catch (IllegalAccessException e) {
-                throw new IllegalStateException("variables of cells are public", e);
-            }
-        });
+        return Optional.ofNullable(variables.get(snippetId))
+                .flatMap(this::field)
+                .flatMap(field -> {
+                    try {
+                        return Optional.ofNullable(field.get(null));
+                    } catch (IllegalAccessException e) {
+                        throw new IllegalStateException("variables of cells are public", e);
+                    }
+                });
     }
 
     private Optional<Field> field(Variable variable) {

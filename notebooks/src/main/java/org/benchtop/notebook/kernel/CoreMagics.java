@@ -9,7 +9,6 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Stream;
 import org.benchtop.bench.chart.Markup;
-import org.benchtop.notebook.display.Jupyter;
 import org.benchtop.notebook.wire.Json;
 import org.benchtop.spi.BenchtopException;
 import org.dflib.jjava.jupyter.kernel.display.DisplayData;
@@ -22,7 +21,8 @@ final class CoreMagics {
 
     /** What a magic does. */
     private interface Body {
-        @Nullable Object run(Magic.Call call) throws Exception;
+        @Nullable
+        Object run(Magic.Call call) throws Exception;
     }
 
     private record Simple(String name, String usage, String summary, boolean takesCell, Body body) implements Magic {
@@ -51,8 +51,7 @@ final class CoreMagics {
                         "Add jars (also dir/*.jar) or folders of classes to what cells see.",
                         false,
                         call -> classPath(magics, call)),
-                new Simple(
-                        "jars", "%jars JAR…", "The same as %classpath.", false, call -> classPath(magics, call)),
+                new Simple("jars", "%jars JAR…", "The same as %classpath.", false, call -> classPath(magics, call)),
                 new Simple(
                         "maven",
                         "%maven GROUP:ARTIFACT:VERSION…",
@@ -85,8 +84,8 @@ final class CoreMagics {
             }
         }
         if (!any) {
-            throw BenchtopException.config("no magic is called \"" + wanted + "\"; there are "
-                    + String.join(", ", magics.names()));
+            throw BenchtopException.config(
+                    "no magic is called \"" + wanted + "\"; there are " + String.join(", ", magics.names()));
         }
         DisplayData data = new DisplayData(text.toString().stripTrailing());
         data.putData(MIMEType.TEXT_HTML, html.close("tbody").close("table").toString());
@@ -226,6 +225,10 @@ final class CoreMagics {
         }
         magics.installExtensions();
         return new DisplayData("added "
-                + String.join(", ", jars.stream().map(jar -> String.valueOf(jar.getFileName())).toList()));
+                + String.join(
+                        ", ",
+                        jars.stream()
+                                .map(jar -> String.valueOf(jar.getFileName()))
+                                .toList()));
     }
 }

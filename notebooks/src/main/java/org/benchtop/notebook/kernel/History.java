@@ -61,7 +61,10 @@ public final class History {
                     int of = Json.integer(json, "session", 0);
                     latest = Math.max(latest, of);
                     entries.add(new Entry(
-                            of, Json.integer(json, "line", 0), Json.string(json, "source").orElse(""), ""));
+                            of,
+                            Json.integer(json, "line", 0),
+                            Json.string(json, "source").orElse(""),
+                            ""));
                 }
             } catch (IOException | JsonParseException e) {
                 LOG.log(Level.WARNING, file.get() + ": earlier history cannot be read: " + e.getMessage());

@@ -125,10 +125,10 @@ final class Interpreter implements AutoCloseable {
                     throw Traceback.interrupted();
                 }
                 CompletionInfo info = analysis.analyzeCompletion(rest);
-                String piece = rest.substring(0, rest.length() - info.remaining().length());
+                String piece =
+                        rest.substring(0, rest.length() - info.remaining().length());
                 int leading = piece.length() - piece.stripLeading().length();
-                Origin origin = new Origin(
-                        cell.count(), cell.code(), restLine + newlines(piece.substring(0, leading)));
+                Origin origin = new Origin(cell.count(), cell.code(), restLine + newlines(piece.substring(0, leading)));
                 String source = info.completeness() == SourceCodeAnalysis.Completeness.COMPLETE_WITH_SEMI
                         ? info.source().strip()
                         : piece.strip();
@@ -181,8 +181,7 @@ final class Interpreter implements AutoCloseable {
                         origin, source, shell.diagnostics(snippet).toList());
             } else if (event.exception() != null) {
                 failure = new Traceback(origins)
-                        .exception(
-                                event.exception(), execution.lastThrown().orElse(null), origin);
+                        .exception(event.exception(), execution.lastThrown().orElse(null), origin);
             } else if (snippet instanceof DeclarationSnippet) {
                 declared.add(snippet);
             }

@@ -13,7 +13,8 @@ final class JavadocText {
     private static final Pattern INLINE_TAG =
             Pattern.compile("\\{@(?:code|literal|link|linkplain|value|systemProperty)\\s+([^{}]*)\\}");
     private static final Pattern OTHER_TAG = Pattern.compile("\\{@\\w+\\s*([^{}]*)\\}");
-    private static final Pattern PARAGRAPH = Pattern.compile("(?i)\\s*<(?:p|br|/?ul|/?ol|/?dl|pre|/pre|blockquote|/blockquote)[^>]*>\\s*");
+    private static final Pattern PARAGRAPH =
+            Pattern.compile("(?i)\\s*<(?:p|br|/?ul|/?ol|/?dl|pre|/pre|blockquote|/blockquote)[^>]*>\\s*");
     private static final Pattern ITEM = Pattern.compile("(?i)\\s*<(?:li|dt|dd)[^>]*>\\s*");
     private static final Pattern ELEMENT = Pattern.compile("</?[A-Za-z][^>]*>");
     private static final Pattern BLOCK_TAG = Pattern.compile("(?m)^\\s*@(\\w+)\\s+");
@@ -32,7 +33,9 @@ final class JavadocText {
             text.append(text.isEmpty() ? "" : "\n").append(one.signature()).append('\n');
             @Nullable String javadoc = one.javadoc();
             if (javadoc != null && !javadoc.isBlank()) {
-                plain(javadoc).lines().forEach(line -> text.append("    ").append(line).append('\n'));
+                plain(javadoc)
+                        .lines()
+                        .forEach(line -> text.append("    ").append(line).append('\n'));
             }
         }
         return text.toString().stripTrailing();

@@ -47,7 +47,8 @@ final class JjavaExtensions {
         return (takesCell ? cellMagics() : lineMagics()).contains(name);
     }
 
-    @Nullable Object run(String name, boolean takesCell, Magic.Call call) throws Exception {
+    @Nullable
+    Object run(String name, boolean takesCell, Magic.Call call) throws Exception {
         return takesCell
                 ? registry.<Object, BaseKernel>evalCellMagic(kernel(), name, call.words(), call.body())
                 : registry.<Object, BaseKernel>evalLineMagic(kernel(), name, call.words());
@@ -90,7 +91,8 @@ final class JjavaExtensions {
                     new JupyterIO(StandardCharsets.UTF_8),
                     new CommManager(),
                     Jupyter.renderer(),
-                    new MagicParser("(?<=(?:^|=))\\s*%", "%%", new org.dflib.jjava.jupyter.kernel.magic.MagicTranspiler()),
+                    new MagicParser(
+                            "(?<=(?:^|=))\\s*%", "%%", new org.dflib.jjava.jupyter.kernel.magic.MagicTranspiler()),
                     registry,
                     false,
                     new StringStyler("", "", "", line -> ""));

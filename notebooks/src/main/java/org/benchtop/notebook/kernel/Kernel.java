@@ -131,9 +131,11 @@ public final class Kernel implements AutoCloseable {
             case "shutdown_request" -> shutdown(request);
             case "interrupt_request" -> interrupt(request);
             case "comm_info_request" ->
-                answer(request, "comm_info_reply", () -> comms.info(Json.string(
-                                request.message().content(), "target_name")
-                        .orElse("")));
+                answer(
+                        request,
+                        "comm_info_reply",
+                        () -> comms.info(Json.string(request.message().content(), "target_name")
+                                .orElse("")));
             default -> questions.execute(() -> question(request));
         }
     }
@@ -152,7 +154,8 @@ public final class Kernel implements AutoCloseable {
         switch (request.message().type()) {
             case "complete_request" ->
                 answer(request, "complete_reply", () -> ready().questions().complete(content));
-            case "inspect_request" -> answer(request, "inspect_reply", () -> ready().questions().inspect(content));
+            case "inspect_request" ->
+                answer(request, "inspect_reply", () -> ready().questions().inspect(content));
             case "is_complete_request" ->
                 answer(request, "is_complete_reply", () -> ready().questions().isComplete(content));
             case "history_request" -> answer(request, "history_reply", () -> history.answer(content));
@@ -182,10 +185,14 @@ public final class Kernel implements AutoCloseable {
         } catch (RuntimeException | Error e) {
             LOG.log(Level.DEBUG, () -> request.message() + " failed", e);
             reply = Json.object(
-                    "status", "error",
-                    "ename", e.getClass().getSimpleName(),
-                    "evalue", String.valueOf(e.getMessage()),
-                    "traceback", new JsonArray());
+                    "status",
+                    "error",
+                    "ename",
+                    e.getClass().getSimpleName(),
+                    "evalue",
+                    String.valueOf(e.getMessage()),
+                    "traceback",
+                    new JsonArray());
         }
         channels.reply(request, type, reply);
         status(request, "idle");
@@ -209,21 +216,28 @@ public final class Kernel implements AutoCloseable {
         JsonArray links = new JsonArray();
         environment.helpLinks().forEach((text, url) -> links.add(Json.object("text", text, "url", url)));
         return Json.object(
-                "status", "ok",
-                "protocol_version", MessageCodec.PROTOCOL_VERSION,
-                "implementation", "benchtop",
-                "implementation_version", environment.version(),
-                "banner", environment.banner(),
-                "debugger", false,
-                "help_links", links,
+                "status",
+                "ok",
+                "protocol_version",
+                MessageCodec.PROTOCOL_VERSION,
+                "implementation",
+                "benchtop",
+                "implementation_version",
+                environment.version(),
+                "banner",
+                environment.banner(),
+                "debugger",
+                false,
+                "help_links",
+                links,
                 "language_info",
-                        Json.object(
-                                "name", "java",
-                                "version", Runtime.version().toString(),
-                                "mimetype", "text/x-java-source",
-                                "file_extension", ".jshell",
-                                "pygments_lexer", "java",
-                                "codemirror_mode", "text/x-java"));
+                Json.object(
+                        "name", "java",
+                        "version", Runtime.version().toString(),
+                        "mimetype", "text/x-java-source",
+                        "file_extension", ".jshell",
+                        "pygments_lexer", "java",
+                        "codemirror_mode", "text/x-java"));
     }
 
     private void interrupt(Request request) {
@@ -311,9 +325,7 @@ public final class Kernel implements AutoCloseable {
         if (sequence <= abortedUpTo) {
             status(request, "busy");
             channels.reply(
-                    request,
-                    "execute_reply",
-                    Json.object("status", "aborted", "execution_count", executionCount));
+                    request, "execute_reply", Json.object("status", "aborted", "execution_count", executionCount));
             status(request, "idle");
             return;
         }
@@ -327,9 +339,7 @@ public final class Kernel implements AutoCloseable {
         status(request, "busy");
         if (!cell.silent()) {
             channels.publish(
-                    "execute_input",
-                    cell.header(),
-                    Json.object("code", cell.code(), "execution_count", cell.count()));
+                    "execute_input", cell.header(), Json.object("code", cell.code(), "execution_count", cell.count()));
         }
         JsonObject reply = run(cell);
         running = null;
@@ -357,13 +367,18 @@ public final class Kernel implements AutoCloseable {
                 }
             });
             if (cell.storesHistory()) {
-                history.add(cell.count(), cell.code(), shown.map(Kernel::plainText).orElse(""));
+                history.add(
+                        cell.count(), cell.code(), shown.map(Kernel::plainText).orElse(""));
             }
             return Json.object(
-                    "status", "ok",
-                    "execution_count", cell.count(),
-                    "user_expressions", expressions,
-                    "payload", new JsonArray());
+                    "status",
+                    "ok",
+                    "execution_count",
+                    cell.count(),
+                    "user_expressions",
+                    expressions,
+                    "payload",
+                    new JsonArray());
         } catch (CellFailure e) {
             return failed(cell, e);
         } catch (OutOfMemoryError e) {
@@ -398,11 +413,9 @@ public final class Kernel implements AutoCloseable {
         List<String> warnings = new ArrayList<>();
         Optional<Object> value = Optional.empty();
         try {
-            for (CellParser.Part part :
-                    CellParser.parse(cell.code(), bench.interpreter()::complete)) {
+            for (CellParser.Part part : CellParser.parse(cell.code(), bench.interpreter()::complete)) {
                 value = switch (part) {
-                    case CellParser.Java java ->
-                        bench.interpreter().evaluate(cell, java.line(), java.code(), warnings);
+                    case CellParser.Java java -> bench.interpreter().evaluate(cell, java.line(), java.code(), warnings);
                     case CellParser.LineMagic magic -> bench.magics().run(cell, magic, warnings);
                     case CellParser.CellMagic magic -> bench.magics().run(cell, magic, warnings);
                 };
@@ -441,8 +454,7 @@ public final class Kernel implements AutoCloseable {
         }
         JsonArray traceback = new JsonArray();
         failure.traceback().forEach(traceback::add);
-        JsonObject error =
-                Json.object("ename", failure.name(), "evalue", failure.value(), "traceback", traceback);
+        JsonObject error = Json.object("ename", failure.name(), "evalue", failure.value(), "traceback", traceback);
         System.out.flush();
         System.err.flush();
         output.flush();
@@ -473,14 +485,17 @@ public final class Kernel implements AutoCloseable {
             } catch (CellFailure e) {
                 JsonArray traceback = new JsonArray();
                 e.traceback().forEach(traceback::add);
-                result = Json.object(
-                        "status", "error", "ename", e.name(), "evalue", e.value(), "traceback", traceback);
+                result = Json.object("status", "error", "ename", e.name(), "evalue", e.value(), "traceback", traceback);
             } catch (RuntimeException e) {
                 result = Json.object(
-                        "status", "error",
-                        "ename", e.getClass().getSimpleName(),
-                        "evalue", String.valueOf(e.getMessage()),
-                        "traceback", new JsonArray());
+                        "status",
+                        "error",
+                        "ename",
+                        e.getClass().getSimpleName(),
+                        "evalue",
+                        String.valueOf(e.getMessage()),
+                        "traceback",
+                        new JsonArray());
             }
             results.add(entry.getKey(), result);
         }

@@ -26,7 +26,8 @@ public interface Magic {
      * @return what the cell shows as its result; null for nothing
      * @throws Exception when it fails; a {@link org.benchtop.spi.BenchtopException} for wrong input
      */
-    @Nullable Object run(Call call) throws Exception;
+    @Nullable
+    Object run(Call call) throws Exception;
 
     /** Completions for a position in its body or its arguments; none by default. */
     default Optional<Completions> complete(String text, int cursor) {

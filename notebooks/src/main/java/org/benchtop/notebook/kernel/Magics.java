@@ -62,10 +62,7 @@ final class Magics {
     }
 
     Optional<Object> run(Cell cell, CellParser.LineMagic part, List<String> warnings) throws CellFailure {
-        return run(
-                new CallInCell(cell, part.line(), part.arguments(), "", part.line(), warnings),
-                part.name(),
-                false);
+        return run(new CallInCell(cell, part.line(), part.arguments(), "", part.line(), warnings), part.name(), false);
     }
 
     Optional<Object> run(Cell cell, CellParser.CellMagic part, List<String> warnings) throws CellFailure {
@@ -145,7 +142,8 @@ final class Magics {
 
     private static int wordEnd(String line, int from) {
         int end = Math.max(0, from);
-        while (end < line.length() && (Character.isLetterOrDigit(line.charAt(end)) || "_-.".indexOf(line.charAt(end)) >= 0)) {
+        while (end < line.length()
+                && (Character.isLetterOrDigit(line.charAt(end)) || "_-.".indexOf(line.charAt(end)) >= 0)) {
             end++;
         }
         return Math.max(end, from + 1);
@@ -206,13 +204,7 @@ final class Magics {
         private final int bodyLine;
         private final List<String> warnings;
 
-        CallInCell(
-                Cell cell,
-                int line,
-                String arguments,
-                String body,
-                int bodyLine,
-                List<String> warnings) {
+        CallInCell(Cell cell, int line, String arguments, String body, int bodyLine, List<String> warnings) {
             this.cell = cell;
             this.line = line;
             this.arguments = arguments;
@@ -266,8 +258,8 @@ final class Magics {
             HANDED_OVER.put(ticket, value);
             try {
                 String typeName = type.getCanonicalName();
-                String code = typeName + " " + name + " = (" + typeName + ") org.benchtop.notebook.kernel.HandOver.take("
-                        + ticket + "L);";
+                String code = typeName + " " + name + " = (" + typeName
+                        + ") org.benchtop.notebook.kernel.HandOver.take(" + ticket + "L);";
                 uninterrupted(() -> interpreter.evaluate(cell, line, code, warnings));
             } finally {
                 HANDED_OVER.remove(ticket);

@@ -40,8 +40,8 @@ public final class MavenLibraries {
         }
         for (String word : coordinates) {
             if (!isCoordinates(word)) {
-                throw BenchtopException.config(
-                        "%maven: \"" + word + "\" is not group:artifact:version, such as com.google.guava:guava:33.4.8-jre");
+                throw BenchtopException.config("%maven: \"" + word
+                        + "\" is not group:artifact:version, such as com.google.guava:guava:33.4.8-jre");
             }
         }
         List<Path> known = FETCHED.getOrDefault(List.copyOf(coordinates), List.of());
@@ -62,7 +62,8 @@ public final class MavenLibraries {
             return jars;
         } finally {
             try (Stream<Path> files = Files.walk(folder)) {
-                for (Path file : files.sorted(java.util.Comparator.reverseOrder()).toList()) {
+                for (Path file :
+                        files.sorted(java.util.Comparator.reverseOrder()).toList()) {
                     Files.deleteIfExists(file);
                 }
             }
@@ -88,11 +89,13 @@ public final class MavenLibraries {
                 String reason = Files.readString(log)
                         .lines()
                         .filter(line -> line.contains("ERROR"))
-                        .map(line -> line.replaceAll("\u001b\\[[0-9;]*m", "").replace("[ERROR]", "").strip())
+                        .map(line -> line.replaceAll("\u001b\\[[0-9;]*m", "")
+                                .replace("[ERROR]", "")
+                                .strip())
                         .findFirst()
                         .orElse("exit code " + exit);
-                throw BenchtopException.config("%maven: "
-                        + (reason.length() > MAX_REASON ? reason.substring(0, MAX_REASON) + "…" : reason));
+                throw BenchtopException.config(
+                        "%maven: " + (reason.length() > MAX_REASON ? reason.substring(0, MAX_REASON) + "…" : reason));
             }
         } finally {
             process.destroy();
@@ -121,6 +124,12 @@ public final class MavenLibraries {
     }
 
     private static void element(StringBuilder pom, String name, String value) {
-        pom.append('<').append(name).append('>').append(value).append("</").append(name).append('>');
+        pom.append('<')
+                .append(name)
+                .append('>')
+                .append(value)
+                .append("</")
+                .append(name)
+                .append('>');
     }
 }

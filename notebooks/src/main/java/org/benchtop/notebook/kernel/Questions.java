@@ -52,10 +52,14 @@ final class Questions {
         found.matches().stream().limit(MAX_MATCHES).forEach(match -> {
             matches.add(match);
             types.add(Json.object(
-                    "start", points(code, found.start()),
-                    "end", points(code, cursor),
-                    "text", match,
-                    "type", match.endsWith("(") || match.endsWith("()") ? "function" : ""));
+                    "start",
+                    points(code, found.start()),
+                    "end",
+                    points(code, cursor),
+                    "text",
+                    match,
+                    "type",
+                    match.endsWith("(") || match.endsWith("()") ? "function" : ""));
         });
         return Json.object(
                 "status", "ok",
@@ -95,7 +99,8 @@ final class Questions {
                 return java(code.substring(start), cursor - start, start);
             }
             return magics.find(line.group(1), false)
-                    .flatMap(magic -> magic.complete(line.group(2), line.group(2).length()))
+                    .flatMap(
+                            magic -> magic.complete(line.group(2), line.group(2).length()))
                     .map(found -> new Magic.Completions(found.start() + start, found.matches()))
                     .orElse(new Magic.Completions(cursor, List.of()));
         }
@@ -174,7 +179,8 @@ final class Questions {
 
     private Optional<String> magicHelp(String code, int cursor) {
         int lineStart = code.lastIndexOf('\n', Math.max(0, cursor - 1)) + 1;
-        Matcher matcher = Pattern.compile("[ \\t]*(%{1,2})([A-Za-z][\\w.-]*)").matcher(code.substring(Math.min(lineStart, code.length())));
+        Matcher matcher = Pattern.compile("[ \\t]*(%{1,2})([A-Za-z][\\w.-]*)")
+                .matcher(code.substring(Math.min(lineStart, code.length())));
         if (!matcher.lookingAt() || cursor - lineStart > matcher.end()) {
             return Optional.empty();
         }
@@ -223,9 +229,7 @@ final class Questions {
             return ended ? Json.object("status", "complete") : Json.object("status", "incomplete", "indent", "");
         }
         try {
-            return interpreter
-                    .ask(() -> completeness(code))
-                    .orElse(Json.object("status", "unknown"));
+            return interpreter.ask(() -> completeness(code)).orElse(Json.object("status", "unknown"));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return Json.object("status", "unknown");

@@ -38,8 +38,8 @@ final class SourceExcerpt {
                 excerpt.add(Ansi.error("▶ " + number + " │ ") + Ansi.bold(text));
                 if (from >= 0 && from < MAX_WIDTH) {
                     int length = Math.clamp(to - (long) from, 1, Math.max(1, text.length() - from));
-                    String indent = text.substring(0, Math.min(from, text.length()))
-                            .replaceAll("[^\t]", " ");
+                    String indent =
+                            text.substring(0, Math.min(from, text.length())).replaceAll("[^\t]", " ");
                     excerpt.add(Ansi.error("  " + " ".repeat(width) + " │ " + indent + "^".repeat(length)));
                 }
             } else {

@@ -41,7 +41,8 @@ final class Traceback {
             first = first.isEmpty() ? message.lines().findFirst().orElse(message) : first;
             int at = (int) Math.clamp(problem.getStartPosition(), 0, source.length());
             int end = (int) Math.clamp(problem.getEndPosition(), at, source.length());
-            int line = (int) source.substring(0, at).chars().filter(c -> c == '\n').count();
+            int line =
+                    (int) source.substring(0, at).chars().filter(c -> c == '\n').count();
             int lineStart = source.lastIndexOf('\n', at - 1) + 1;
             int lineEnd = source.indexOf('\n', at);
             int stop = lineEnd < 0 ? end : Math.min(end, lineEnd);
@@ -49,7 +50,9 @@ final class Traceback {
             String[] cellLines = origin.code().split("\n", -1);
             // Leading blanks of a snippet's first line were cut off before it was compiled.
             int shift = line == 0 && inCell < cellLines.length
-                    ? Math.max(0, cellLines[inCell].indexOf(source.lines().findFirst().orElse("")))
+                    ? Math.max(
+                            0,
+                            cellLines[inCell].indexOf(source.lines().findFirst().orElse("")))
                     : 0;
             lines.add(Ansi.error("cell " + origin.cell() + ", line " + (inCell + 1) + ": ") + message);
             lines.addAll(SourceExcerpt.around(origin.code(), inCell, at - lineStart + shift, stop - lineStart + shift));
@@ -138,8 +141,8 @@ final class Traceback {
         if (origin.isEmpty()) {
             return Ansi.soft("    at " + plain(frame.getClassName()) + "." + method(frame) + place(frame));
         }
-        String where = "cell " + origin.get().cell() + ", line "
-                + (origin.get().line() + Math.max(1, frame.getLineNumber()));
+        String where =
+                "cell " + origin.get().cell() + ", line " + (origin.get().line() + Math.max(1, frame.getLineNumber()));
         String type = plain(frame.getClassName());
         String method = method(frame);
         String code = type.isEmpty() ? method : method.isEmpty() ? type : type + "." + method;

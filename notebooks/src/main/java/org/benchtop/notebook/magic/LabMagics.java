@@ -121,15 +121,16 @@ final class LabMagics {
             // Imports stay outside of the class; their lines stay empty, so that lines in messages are the cell's.
             String members = IMPORT.matcher(call.body()).replaceAll(found -> {
                 imports.append(found.group().strip()).append(' ');
-                return "\n".repeat((int) found.group().chars().filter(c -> c == '\n').count());
+                return "\n".repeat((int)
+                        found.group().chars().filter(c -> c == '\n').count());
             });
             String code = MAIN.matcher(members).find()
                     ? "class " + type + " { " + members + "\n}"
-                    : "class " + type + " { static " + (members.contains("return ") ? "int" : "void") + " main() { " + members
-                            + "\n}}";
+                    : "class " + type + " { static " + (members.contains("return ") ? "int" : "void") + " main() { "
+                            + members + "\n}}";
             call.java(imports + code);
-            return call.java("org.benchtop.shell.lab.GuestCode " + name + " = org.benchtop.shell.lab.Lab.guest(\"" + name
-                            + "\", " + type + ".class, \"main\"); " + name)
+            return call.java("org.benchtop.shell.lab.GuestCode " + name + " = org.benchtop.shell.lab.Lab.guest(\""
+                            + name + "\", " + type + ".class, \"main\"); " + name)
                     .orElse(null);
         }
     }
@@ -172,7 +173,10 @@ final class LabMagics {
                             + (loaded.isEmpty()
                                     ? "no plugin that was not loaded before"
                                     : String.join(
-                                            ", ", loaded.stream().map(LoadedPlugin::toString).toList())));
+                                            ", ",
+                                            loaded.stream()
+                                                    .map(LoadedPlugin::toString)
+                                                    .toList())));
                 } catch (BenchtopException e) {
                     // Named and skipped: others may still load.
                     System.err.println("skipped " + e.getMessage());

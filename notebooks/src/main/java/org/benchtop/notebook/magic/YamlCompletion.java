@@ -31,8 +31,8 @@ final class YamlCompletion {
             "devices", TypeKind.DEVICE));
     private static final Map<String, String> REFERENCES =
             Map.of("drive", "drives", "chardev", "chardevs", "netdev", "netdevs", "iothread", "iothreads");
-    private static final List<String> BOOT_KEYS = List.of(
-            "cmdline", "entry", "firmware", "flat", "guest", "initrd", "kernel", "mode", "protocol");
+    private static final List<String> BOOT_KEYS =
+            List.of("cmdline", "entry", "firmware", "flat", "guest", "initrd", "kernel", "mode", "protocol");
     private static final Pattern WORD = Pattern.compile("[\\w.-]*$");
     private static final Pattern TOP_KEY = Pattern.compile("^([a-z]+)[ \\t]*:");
     private static final Pattern KEY_BEFORE = Pattern.compile("([\\w.-]+)[ \\t]*:[ \\t]*[\"']?$");
@@ -62,7 +62,8 @@ final class YamlCompletion {
         Optional<String> key = match(KEY_BEFORE, line);
         Optional<String> section = section(before);
         if (line.isBlank() && line.isEmpty()) {
-            return keys(MachineSpec.plainOptions().stream().map(OptionField::name).toList(), topKeys());
+            return keys(
+                    MachineSpec.plainOptions().stream().map(OptionField::name).toList(), topKeys());
         }
         if (section.isEmpty()) {
             return List.of();

@@ -29,7 +29,8 @@ final class HtmlTable {
         if (heads.length > 0) {
             html.open("thead").open("tr");
             for (int i = 0; i < heads.length; i++) {
-                html.element("th", heads[i], "style", columns.charAt(i) == 'r' || columns.charAt(i) == 'h' ? RIGHT : LEFT);
+                html.element(
+                        "th", heads[i], "style", columns.charAt(i) == 'r' || columns.charAt(i) == 'h' ? RIGHT : LEFT);
             }
             html.close("tr").close("thead");
         }

@@ -20,7 +20,8 @@ public final class LiveView implements AutoCloseable {
         this.watch = watch;
         this.display = Jupyter.display(watch.frame());
         // Belongs to the cell that starts it, so its updates are the cell's.
-        this.thread = Thread.ofPlatform().daemon().name("watch-" + watch.vm().name()).unstarted(this::run);
+        this.thread =
+                Thread.ofPlatform().daemon().name("watch-" + watch.vm().name()).unstarted(this::run);
     }
 
     /** Begins to show a machine; the cell does not wait. */

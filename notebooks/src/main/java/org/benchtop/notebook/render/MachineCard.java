@@ -96,7 +96,19 @@ final class MachineCard {
         int length = 14 + state.length() * 8;
         int left = WIDTH - MARGIN - length;
         svg.empty(
-                "rect", "class", "bar " + colour, "x", left + "", "y", "12", "width", length + "", "height", "20", "rx", "10");
+                "rect",
+                "class",
+                "bar " + colour,
+                "x",
+                left + "",
+                "y",
+                "12",
+                "width",
+                length + "",
+                "height",
+                "20",
+                "rx",
+                "10");
         text("label", left + length / 2, 26, "middle", state);
     }
 
@@ -197,7 +209,8 @@ final class MachineCard {
                 height + "",
                 "rx",
                 "5");
-        svg.empty("rect", "class", colour, "x", left + "", "y", top + "", "width", "5", "height", height + "", "rx", "2");
+        svg.empty(
+                "rect", "class", colour, "x", left + "", "y", top + "", "width", "5", "height", height + "", "rx", "2");
         int room = (width - 16) / 7;
         if (detail.isEmpty()) {
             text("label", left + 10, top + height / 2 + 5, "start", cut(name, room));

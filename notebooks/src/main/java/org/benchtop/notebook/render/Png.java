@@ -43,7 +43,8 @@ final class Png {
     }
 
     private static byte[] draw(String svg) throws IOException {
-        @Nullable SVGDocument document = new SVGLoader()
+        @Nullable
+        SVGDocument document = new SVGLoader()
                 .load(
                         new ByteArrayInputStream(svg.getBytes(StandardCharsets.UTF_8)),
                         null,

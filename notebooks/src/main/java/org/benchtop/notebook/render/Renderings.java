@@ -123,27 +123,33 @@ public final class Renderings {
                 .forEach(part -> table.row(part.kind() + " " + part.name(), part.type() + " " + options(part)));
         data.putData(
                 MIMEType.TEXT_HTML,
-                inline(svg) + "<details><summary>" + Markup.escape(vm.name()) + ": options of all parts</summary>" + table
-                        + "</details>");
+                inline(svg) + "<details><summary>" + Markup.escape(vm.name()) + ": options of all parts</summary>"
+                        + table + "</details>");
         picture(svg, data);
     }
 
     private static String options(VmSummary.Part part) {
         StringBuilder text = new StringBuilder();
-        part.references().forEach((kind, name) -> text.append(kind).append(": ").append(name).append("  "));
-        part.options().forEach((key, value) -> text.append(key).append(": ").append(value).append("  "));
+        part.references()
+                .forEach((kind, name) ->
+                        text.append(kind).append(": ").append(name).append("  "));
+        part.options()
+                .forEach((key, value) ->
+                        text.append(key).append(": ").append(value).append("  "));
         return text.toString().strip();
     }
 
     private static void frame(VmWatch.Frame frame, DisplayData data) {
         HtmlTable rates = new HtmlTable("llrr", "part", "counter", "count", "per second");
         StatsView stats = frame.stats();
-        stats.now().entries().forEach((entry, values) -> values.values().forEach((name, value) -> {
-            double rate = stats.rate(entry, name);
-            if (rate > 0) {
-                rates.row(entry, name, figure(value), figure(rate));
-            }
-        }));
+        stats.now()
+                .entries()
+                .forEach((entry, values) -> values.values().forEach((name, value) -> {
+                    double rate = stats.rate(entry, name);
+                    if (rate > 0) {
+                        rates.row(entry, name, figure(value), figure(rate));
+                    }
+                }));
         StringBuilder html = new StringBuilder("<div><b>")
                 .append(Markup.escape(frame.summary().name()))
                 .append("</b> ")
@@ -263,8 +269,9 @@ public final class Renderings {
                         range.rights(),
                         Units.formatSize(range.pageBytes())));
         int more = map.ranges().size() - SHOWN_RANGES;
-        return "<div>" + Markup.escape(map.paging()) + " paging, " + map.ranges().size() + (map.complete() ? "" : "+")
-                + " ranges</div>" + table + (more > 0 ? "<div>… and " + more + " more</div>" : "");
+        return "<div>" + Markup.escape(map.paging()) + " paging, "
+                + map.ranges().size() + (map.complete() ? "" : "+") + " ranges</div>" + table
+                + (more > 0 ? "<div>… and " + more + " more</div>" : "");
     }
 
     private static String walk(PageWalk walk) {
@@ -276,14 +283,15 @@ public final class Renderings {
                         hex(step.entryAddress()),
                         hex(step.entry()),
                         step.flags()));
-        return "<div><code>" + hex(walk.virtualAddress()) + "</code> (" + Markup.escape(walk.paging()) + " paging)</div>"
-                + table + "<div>" + Markup.escape(walk.outcome()) + "</div>";
+        return "<div><code>" + hex(walk.virtualAddress()) + "</code> (" + Markup.escape(walk.paging())
+                + " paging)</div>" + table + "<div>" + Markup.escape(walk.outcome()) + "</div>";
     }
 
     // ---- devices
 
     private static String pci(PciView pci) {
-        HtmlTable table = new HtmlTable("mlmllll", "address", "device", "id", "class", "command", "BARs", "capabilities");
+        HtmlTable table =
+                new HtmlTable("mlmllll", "address", "device", "id", "class", "command", "BARs", "capabilities");
         for (PciView.Function function : pci.functions()) {
             table.begin()
                     .cell(function.address())
@@ -300,7 +308,8 @@ public final class Renderings {
 
     private static String lines(List<?> items) {
         return String.join(
-                "<br/>", items.stream().map(item -> Markup.escape(item.toString())).toList());
+                "<br/>",
+                items.stream().map(item -> Markup.escape(item.toString())).toList());
     }
 
     private static String devices(DeviceTree tree) {
@@ -328,7 +337,8 @@ public final class Renderings {
                 .append(device.places().isEmpty() ? "" : ", at " + Markup.escape(String.join(", ", device.places())))
                 .append(")</div>");
         for (DeviceView.Table registers : device.tables()) {
-            HtmlTable table = new HtmlTable("lmhhll", "register", "offset", "value", "after reset", "access", "section");
+            HtmlTable table =
+                    new HtmlTable("lmhhll", "register", "offset", "value", "after reset", "access", "section");
             table.heading(registers.name());
             for (DeviceView.Value register : registers.registers()) {
                 table.begin()
@@ -362,7 +372,10 @@ public final class Renderings {
                 StringBuilder text = new StringBuilder();
                 request.forEach((name, value) ->
                         text.append(name).append('=').append(shown(value)).append("  "));
-                table.begin().cell("in flight").cell(text.toString().strip(), HtmlTable.CHANGED).end();
+                table.begin()
+                        .cell("in flight")
+                        .cell(text.toString().strip(), HtmlTable.CHANGED)
+                        .end();
             }
             html.append(table);
         }
@@ -420,7 +433,10 @@ public final class Renderings {
     }
 
     private static String reasons(ExitHistogram exits) {
-        long most = exits.byReason().values().stream().mapToLong(Long::longValue).max().orElse(1);
+        long most = exits.byReason().values().stream()
+                .mapToLong(Long::longValue)
+                .max()
+                .orElse(1);
         HtmlTable table = new HtmlTable("lrl", "exit reason", "exits", "");
         exits.byReason().entrySet().stream()
                 .sorted(Map.Entry.<String, Long>comparingByValue().reversed())

@@ -38,7 +38,8 @@ final class ReportView {
         }
         distributions(report).ifPresent(pictures::add);
         StringBuilder html = new StringBuilder(verdicts(report)).append(figures(report));
-        pictures.forEach(svg -> html.append("<div>").append(Renderings.inline(svg)).append("</div>"));
+        pictures.forEach(
+                svg -> html.append("<div>").append(Renderings.inline(svg)).append("</div>"));
         data.putData(MIMEType.TEXT_HTML, html.toString());
         if (!pictures.isEmpty()) {
             Renderings.picture(pictures.getFirst(), data);
@@ -73,8 +74,8 @@ final class ReportView {
         List<String> heads = new ArrayList<>(axes.stream().map(Axis::label).toList());
         heads.add("runs");
         columns.forEach(metric -> heads.add(metric.headingWithUnit()));
-        HtmlTable table = new HtmlTable(
-                "l".repeat(axes.size()) + "r".repeat(columns.size() + 1), heads.toArray(new String[0]));
+        HtmlTable table =
+                new HtmlTable("l".repeat(axes.size()) + "r".repeat(columns.size() + 1), heads.toArray(new String[0]));
         for (CaseSummary summary : report.cases()) {
             table.begin();
             axes.forEach(axis -> table.cell(summary.spec().labels().getOrDefault(axis.label(), "")));
@@ -122,8 +123,8 @@ final class ReportView {
         List<Charts.Bar> bars = new ArrayList<>();
         for (CaseSummary summary : report.cases()) {
             summary.sample(metric)
-                    .ifPresent(sample -> bars.add(
-                            new Charts.Bar(summary.spec().id(), bars.size() % Charts.COLOURS, sample)));
+                    .ifPresent(sample ->
+                            bars.add(new Charts.Bar(summary.spec().id(), bars.size() % Charts.COLOURS, sample)));
         }
         return bars.isEmpty() ? Optional.empty() : Optional.of(Charts.bars(metric.meaning(), axisTitle(metric), bars));
     }

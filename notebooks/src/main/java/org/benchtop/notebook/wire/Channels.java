@@ -177,8 +177,7 @@ public final class Channels implements AutoCloseable {
     public void reply(Request request, String type, JsonObject content) {
         Message message = request.message();
         request.channel()
-                .send(codec.encode(
-                        message.identities(), type, message.header(), new JsonObject(), content, List.of()));
+                .send(codec.encode(message.identities(), type, message.header(), new JsonObject(), content, List.of()));
     }
 
     /**

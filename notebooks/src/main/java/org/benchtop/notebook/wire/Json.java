@@ -13,8 +13,10 @@ import org.jspecify.annotations.Nullable;
 /** JSON objects and their members. Gson, because the display data of IJava and JJava is defined by it. */
 public final class Json {
     /** Writes nothing for null members: several front ends reject an explicit null. */
-    public static final Gson GSON =
-            new GsonBuilder().disableHtmlEscaping().setStrictness(Strictness.STRICT).create();
+    public static final Gson GSON = new GsonBuilder()
+            .disableHtmlEscaping()
+            .setStrictness(Strictness.STRICT)
+            .create();
 
     private Json() {}
 

@@ -53,7 +53,8 @@ public final class MessageCodec {
             throw BenchtopException.config(
                     "signature_scheme: \"" + scheme + "\" is not hmac- and a digest, such as hmac-sha256");
         }
-        this.algorithm = "Hmac" + lower.substring("hmac-".length()).toUpperCase(Locale.ROOT).replace("-", "");
+        this.algorithm = "Hmac"
+                + lower.substring("hmac-".length()).toUpperCase(Locale.ROOT).replace("-", "");
         this.key = key.isEmpty() ? null : new SecretKeySpec(key.getBytes(StandardCharsets.UTF_8), algorithm);
         sign(List.of());
     }
@@ -81,7 +82,8 @@ public final class MessageCodec {
         List<byte[]> parts = frames.subList(first, first + SIGNED_PARTS);
         verify(frames.get(delimiter + 1), parts);
         JsonObject header = parse("header", parts.get(0));
-        if (Json.string(header, "msg_type").isEmpty() || Json.string(header, "msg_id").isEmpty()) {
+        if (Json.string(header, "msg_type").isEmpty()
+                || Json.string(header, "msg_id").isEmpty()) {
             throw new MalformedMessageException("the header lacks msg_type or msg_id");
         }
         return new Message(
@@ -132,12 +134,20 @@ public final class MessageCodec {
             JsonObject content,
             List<byte[]> buffers) {
         JsonObject header = Json.object(
-                "msg_id", UUID.randomUUID().toString(),
-                "session", session,
-                "username", "kernel",
-                "date", OffsetDateTime.now(ZoneOffset.UTC).truncatedTo(ChronoUnit.MICROS).toString(),
-                "msg_type", type,
-                "version", PROTOCOL_VERSION);
+                "msg_id",
+                UUID.randomUUID().toString(),
+                "session",
+                session,
+                "username",
+                "kernel",
+                "date",
+                OffsetDateTime.now(ZoneOffset.UTC)
+                        .truncatedTo(ChronoUnit.MICROS)
+                        .toString(),
+                "msg_type",
+                type,
+                "version",
+                PROTOCOL_VERSION);
         List<byte[]> parts = List.of(bytes(header), bytes(parentHeader), bytes(metadata), bytes(content));
         List<byte[]> frames = new ArrayList<>(identities.size() + 6 + buffers.size());
         frames.addAll(identities);

@@ -59,7 +59,8 @@ final class SocketThread implements AutoCloseable {
         socket.setRcvHWM(0);
         socket.setMaxMsgSize(MAX_FRAME_BYTES);
         if (type == SocketType.XPUB) {
-            // A front end that reads slowly must not lose output; one that has stopped reading must not stop the kernel.
+            // A front end that reads slowly must not lose output; one that has stopped reading must not stop the
+            // kernel.
             socket.setXpubNoDrop(true);
         }
         try {

@@ -87,13 +87,18 @@ class KernelTest {
 
     @Test
     void kernelInfoNamesProtocolAndLanguage() {
-        JsonObject info = client.request("kernel_info_request", new JsonObject()).reply().content();
+        JsonObject info =
+                client.request("kernel_info_request", new JsonObject()).reply().content();
 
         assertEquals("5.4", Json.string(info, "protocol_version").orElse(""));
-        assertEquals("java", Json.string(Json.member(info, "language_info"), "name").orElse(""));
+        assertEquals(
+                "java", Json.string(Json.member(info, "language_info"), "name").orElse(""));
         assertEquals(
                 "ok",
-                Json.string(client.control("kernel_info_request", new JsonObject()).content(), "status")
+                Json.string(
+                                client.control("kernel_info_request", new JsonObject())
+                                        .content(),
+                                "status")
                         .orElse(""));
     }
 
@@ -115,7 +120,9 @@ class KernelTest {
     void declarationsAndStatementsHaveNoResult() {
         assertTrue(client.execute("int declared = 5;").first("execute_result").isEmpty());
         assertTrue(client.execute("declared = 6;").first("execute_result").isEmpty());
-        assertTrue(client.execute("for (int i = 0; i < 2; i++) {}").first("execute_result").isEmpty());
+        assertTrue(client.execute("for (int i = 0; i < 2; i++) {}")
+                .first("execute_result")
+                .isEmpty());
         assertTrue(client.execute("// only a comment").first("execute_result").isEmpty());
         assertTrue(client.execute("").first("execute_result").isEmpty());
     }
@@ -197,7 +204,9 @@ class KernelTest {
                 """);
 
         String traceback = exchange.traceback();
-        assertEquals("IllegalStateException", Json.string(exchange.reply().content(), "ename").orElse(""));
+        assertEquals(
+                "IllegalStateException",
+                Json.string(exchange.reply().content(), "ename").orElse(""));
         assertEquals("outer", Json.string(exchange.reply().content(), "evalue").orElse(""));
         assertTrue(traceback.contains("at Thrower.fail (cell "), traceback);
         assertTrue(traceback.contains(", line 3)"), traceback);
@@ -300,7 +309,8 @@ class KernelTest {
 
     private Exchange interrupted(String code) {
         String id = client.sendCell("System.out.println(\"running\"); System.out.flush();\n" + code);
-        client.awaitPublished(message -> TestClient.parent(message).equals(id) && message.type().equals("stream"));
+        client.awaitPublished(message ->
+                TestClient.parent(message).equals(id) && message.type().equals("stream"));
         client.control("interrupt_request", new JsonObject());
         return client.await(id);
     }
@@ -316,7 +326,10 @@ class KernelTest {
             Exchange exchange = interrupted(code);
 
             assertEquals("error", exchange.status(), code);
-            assertEquals("Interrupted", Json.string(exchange.reply().content(), "ename").orElse(""), code);
+            assertEquals(
+                    "Interrupted",
+                    Json.string(exchange.reply().content(), "ename").orElse(""),
+                    code);
             assertEquals("3", client.execute("1 + 2").result(), "after " + code);
         }
     }
@@ -334,7 +347,9 @@ class KernelTest {
     void endlessRecursionIsAnError() {
         Exchange exchange = client.execute("int deeper(int n) { return deeper(n + 1) + 1; }\ndeeper(0)");
 
-        assertEquals("StackOverflowError", Json.string(exchange.reply().content(), "ename").orElse(""));
+        assertEquals(
+                "StackOverflowError",
+                Json.string(exchange.reply().content(), "ename").orElse(""));
         assertTrue(exchange.traceback().contains("times)"), exchange.traceback());
         assertTrue(exchange.traceback().lines().count() < 40, "a short traceback");
         assertEquals("2", client.execute("1 + 1").result());
@@ -346,7 +361,9 @@ class KernelTest {
                 client.execute("var hog = new ArrayList<long[]>();\nwhile (true) { hog.add(new long[8 << 20]); }");
         Exchange after = client.execute("hog = null; System.gc(); 5");
 
-        assertEquals("OutOfMemoryError", Json.string(exchange.reply().content(), "ename").orElse(""));
+        assertEquals(
+                "OutOfMemoryError",
+                Json.string(exchange.reply().content(), "ename").orElse(""));
         assertEquals("5", after.result());
     }
 
@@ -387,7 +404,8 @@ class KernelTest {
     @Test
     void completionIsAnsweredWhileACellRuns() {
         String id = client.sendCell("System.out.println(\"running\"); System.out.flush(); while (true) {}");
-        client.awaitPublished(message -> TestClient.parent(message).equals(id) && message.type().equals("stream"));
+        client.awaitPublished(message ->
+                TestClient.parent(message).equals(id) && message.type().equals("stream"));
 
         assertTrue(matches("Math.ab", 7).contains("abs("));
 
@@ -436,8 +454,7 @@ class KernelTest {
         client.execute("int remembered = 1; // first");
         client.execute("remembered + 1 // second");
         JsonObject reply = client.request(
-                        "history_request",
-                        Json.object("hist_access_type", "tail", "n", 1, "output", true, "raw", true))
+                        "history_request", Json.object("hist_access_type", "tail", "n", 1, "output", true, "raw", true))
                 .reply()
                 .content();
         String found = reply.getAsJsonArray("history").toString();
@@ -462,8 +479,12 @@ class KernelTest {
 
         Message shown = exchange.first("display_data").orElseThrow();
         Message updated = exchange.first("update_display_data").orElseThrow();
-        assertEquals("<b>one</b>", Json.string(Json.member(shown.content(), "data"), "text/html").orElse(""));
-        assertEquals("<b>two</b>", Json.string(Json.member(updated.content(), "data"), "text/html").orElse(""));
+        assertEquals(
+                "<b>one</b>",
+                Json.string(Json.member(shown.content(), "data"), "text/html").orElse(""));
+        assertEquals(
+                "<b>two</b>",
+                Json.string(Json.member(updated.content(), "data"), "text/html").orElse(""));
         assertEquals(
                 Json.string(Json.member(shown.content(), "transient"), "display_id"),
                 Json.string(Json.member(updated.content(), "transient"), "display_id"));
@@ -488,7 +509,9 @@ class KernelTest {
                 """);
 
         Message result = exchange.first("execute_result").orElseThrow();
-        assertEquals("<i>red</i>", Json.string(Json.member(result.content(), "data"), "text/html").orElse(""));
+        assertEquals(
+                "<i>red</i>",
+                Json.string(Json.member(result.content(), "data"), "text/html").orElse(""));
     }
 
     @Test

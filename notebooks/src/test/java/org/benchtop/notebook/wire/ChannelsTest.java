@@ -25,13 +25,11 @@ class ChannelsTest {
     private TestClient connect() {
         channels.start(
                 request -> {
-                    channels.publish(
-                            "status",
-                            request.message().header(),
-                            Json.object("execution_state", "idle"));
+                    channels.publish("status", request.message().header(), Json.object("execution_state", "idle"));
                     channels.reply(request, "echo_reply", request.message().content());
                 },
-                request -> channels.reply(request, "echo_reply", request.message().content()));
+                request ->
+                        channels.reply(request, "echo_reply", request.message().content()));
         TestClient client = new TestClient(channels.bound());
         client.awaitPublished(message -> message.type().equals("iopub_welcome"));
         return client;
@@ -59,7 +57,13 @@ class ChannelsTest {
             client.sendRaw(List.of(new byte[] {1}));
             client.sendRaw(List.of(new byte[0], new byte[0], new byte[0]));
             client.sendRaw(new MessageCodec("hmac-sha256", "guess")
-                    .encode(List.of(), "echo_request", new JsonObject(), new JsonObject(), new JsonObject(), List.of()));
+                    .encode(
+                            List.of(),
+                            "echo_request",
+                            new JsonObject(),
+                            new JsonObject(),
+                            new JsonObject(),
+                            List.of()));
 
             TestClient.Exchange exchange = client.request("echo_request", Json.object("n", 2));
 

@@ -27,8 +27,7 @@ class ConnectionFileTest {
     void allMembersAreRead() throws IOException {
         ConnectionFile file = ConnectionFile.read(file(GOOD));
 
-        assertEquals(
-                new ConnectionFile("tcp", "127.0.0.1", 1, 2, 3, 4, 5, "hmac-sha256", "k"), file);
+        assertEquals(new ConnectionFile("tcp", "127.0.0.1", 1, 2, 3, 4, 5, "hmac-sha256", "k"), file);
     }
 
     @Test

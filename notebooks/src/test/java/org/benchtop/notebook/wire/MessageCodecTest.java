@@ -118,8 +118,7 @@ class MessageCodecTest {
 
     @Test
     void unknownSchemeIsNamed() {
-        BenchtopException e =
-                assertThrows(BenchtopException.class, () -> new MessageCodec("hmac-rot13", "key"));
+        BenchtopException e = assertThrows(BenchtopException.class, () -> new MessageCodec("hmac-rot13", "key"));
 
         assertTrue(e.getMessage().contains("ROT13"), e.getMessage());
     }

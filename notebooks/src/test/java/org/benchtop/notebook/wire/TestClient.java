@@ -64,7 +64,9 @@ public final class TestClient implements AutoCloseable {
 
         /** The first broadcast of a type. */
         public Optional<Message> first(String type) {
-            return published.stream().filter(message -> message.type().equals(type)).findFirst();
+            return published.stream()
+                    .filter(message -> message.type().equals(type))
+                    .findFirst();
         }
 
         /** The result's plain text. */
@@ -82,8 +84,9 @@ public final class TestClient implements AutoCloseable {
         /** The traceback without colours. */
         public String traceback() {
             StringBuilder text = new StringBuilder();
-            reply.content().getAsJsonArray("traceback").forEach(line -> text.append(line.getAsString())
-                    .append('\n'));
+            reply.content()
+                    .getAsJsonArray("traceback")
+                    .forEach(line -> text.append(line.getAsString()).append('\n'));
             return text.toString().replaceAll("\u001b\\[[0-9;]*m", "");
         }
     }
@@ -160,7 +163,8 @@ public final class TestClient implements AutoCloseable {
                 && message.type().equals("status")
                 && Json.string(message.content(), "execution_state").orElse("").equals("idle"));
         return new Exchange(
-                reply, published.stream().filter(message -> parent(message).equals(id)).toList());
+                reply,
+                published.stream().filter(message -> parent(message).equals(id)).toList());
     }
 
     /** Waits for a broadcast. */
