@@ -39,8 +39,8 @@ final class Traceback {
             }
             String message = plain(problem.getMessage(null));
             first = first.isEmpty() ? message.lines().findFirst().orElse(message) : first;
-            int at = (int) Math.clamp(problem.getStartPosition(), 0, source.length());
-            int end = (int) Math.clamp(problem.getEndPosition(), at, source.length());
+            int at = Math.clamp(problem.getStartPosition(), 0, source.length());
+            int end = Math.clamp(problem.getEndPosition(), at, source.length());
             int line =
                     (int) source.substring(0, at).chars().filter(c -> c == '\n').count();
             int lineStart = source.lastIndexOf('\n', at - 1) + 1;
