@@ -64,6 +64,11 @@ public final class JShellScript implements AutoCloseable {
         return jshell;
     }
 
+    /** Whether a script has ended the session with {@code /exit} or {@code System.exit}. */
+    public boolean ended() {
+        return exit.isPresent();
+    }
+
     /** Stops what runs; any thread. */
     public void stop() {
         jshell.stop();
@@ -138,10 +143,12 @@ public final class JShellScript implements AutoCloseable {
         switch (words[0]) {
             case "/exit" -> {
                 if (words.length == 1) {
+                    exit = OptionalInt.of(0);
                     return 0;
                 }
                 try {
-                    return Integer.parseInt(words[1].strip());
+                    exit = OptionalInt.of(Integer.parseInt(words[1].strip()));
+                    return exit.getAsInt();
                 } catch (NumberFormatException e) {
                     return error(name, line, "/exit takes a number", command);
                 }
@@ -151,7 +158,7 @@ public final class JShellScript implements AutoCloseable {
                     return error(name, line, "/open needs a file", command);
                 }
                 int code = run(Path.of(words[1].strip()));
-                return code == 0 ? -1 : code;
+                return code == 0 && exit.isEmpty() ? -1 : code;
             }
             case "/set" -> {
                 return -1;
