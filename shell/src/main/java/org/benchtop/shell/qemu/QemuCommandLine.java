@@ -600,10 +600,22 @@ public final class QemuCommandLine {
             } else if (key.equals("bus") && type.startsWith("ide-")) {
                 options.put("bus", value.replaceAll("^ide\\.", ""));
             } else {
-                options.put(PROPERTIES.getOrDefault(key, key), value);
+                options.put(PROPERTIES.getOrDefault(key, key), plain(value));
             }
         });
         devices.add(() -> spec.device(type, options));
+    }
+
+    /** As YAML would read it: numbers and switches are not texts. */
+    private static Object plain(String value) {
+        if (value.matches("[0-9]{1,18}")) {
+            return Long.parseLong(value);
+        }
+        return switch (value) {
+            case "on", "true" -> true;
+            case "off", "false" -> false;
+            default -> value;
+        };
     }
 
     private void object(Map<String, String> values) {
@@ -618,7 +630,8 @@ public final class QemuCommandLine {
     }
 
     private void netdev(Map<String, String> values) {
-        Map<String, Object> options = new LinkedHashMap<>(values);
+        Map<String, Object> options = new LinkedHashMap<>();
+        values.forEach((key, value) -> options.put(key, plain(value)));
         options.remove("type");
         options.remove("id");
         spec.netdev(required("-netdev", values, "id"), required("-netdev", values, "type"), options);
@@ -659,7 +672,7 @@ public final class QemuCommandLine {
             }
             case "socket", "unix", "tcp" -> {
                 for (String key : List.of("path", "host", "port")) {
-                    Optional.ofNullable(values.get(key)).ifPresent(value -> options.put(key, value));
+                    Optional.ofNullable(values.get(key)).ifPresent(value -> options.put(key, plain(value)));
                 }
                 options.put("server", isOn(values.getOrDefault("server", "off")));
                 if (isOn(values.getOrDefault("server", "off"))) {
