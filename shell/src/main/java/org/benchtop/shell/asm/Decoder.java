@@ -498,7 +498,8 @@ final class Decoder {
             long offset = signed(4);
             ripRelative = true;
             ripOffset = offset;
-            return segmentPrefix(false) + "[" + (size == 64 ? "rip" : "eip") + displacement(offset) + "]";
+            // objdump shows this displacement, and only this one, without a sign.
+            return segmentPrefix(false) + "[" + (size == 64 ? "rip" : "eip") + "+" + hex(offset) + "]";
         } else {
             useRex(REX_B);
         }

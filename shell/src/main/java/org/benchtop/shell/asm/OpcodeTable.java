@@ -81,7 +81,7 @@ final class OpcodeTable {
 
     private static final OpcodeTable INSTANCE = load();
 
-    private final Entry @Nullable [][] entries = new Entry[Encoding.values().length * MAPS * (ANY_PREFIX + 1) * 256][];
+    private final Entry[] @Nullable [] entries = new Entry[Encoding.values().length * MAPS * (ANY_PREFIX + 1) * 256][];
 
     private OpcodeTable() {}
 

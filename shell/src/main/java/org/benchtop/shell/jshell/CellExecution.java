@@ -70,6 +70,13 @@ public final class CellExecution extends DirectExecutionControl {
         lastThrown = null;
     }
 
+    /** Whether {@link #stop} was called while the last cell ran. */
+    public boolean stopped() {
+        synchronized (lock) {
+            return stopped;
+        }
+    }
+
     /** Whether a cell runs now. */
     public boolean running() {
         synchronized (lock) {
@@ -100,7 +107,7 @@ public final class CellExecution extends DirectExecutionControl {
     }
 
     private String thrown(Throwable cause) throws RunException, InternalException {
-        if (isStopped()) {
+        if (stopped()) {
             throw new ExecutionControl.StoppedException();
         }
         lastThrown = cause;
@@ -120,12 +127,6 @@ public final class CellExecution extends DirectExecutionControl {
             }
             running = thread;
             stopped = false;
-        }
-    }
-
-    private boolean isStopped() {
-        synchronized (lock) {
-            return stopped;
         }
     }
 

@@ -61,7 +61,7 @@ final class CellLoader extends URLClassLoader implements LoaderDelegate {
                 Class<?> type = loadClass(name);
                 loaded[i] = true;
                 // Makes missing types known now, as the compiler would.
-                type.getDeclaredMethods();
+                LOG.log(System.Logger.Level.TRACE, "{0} has {1} methods", name, type.getDeclaredMethods().length);
             } catch (ReflectiveOperationException | LinkageError | IllegalArgumentException e) {
                 throw new ClassInstallException("load: " + e.getMessage(), loaded);
             }

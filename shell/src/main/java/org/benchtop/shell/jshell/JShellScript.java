@@ -29,6 +29,9 @@ import org.benchtop.spi.ErrorKind;
 public final class JShellScript implements AutoCloseable {
     private static final int MAX_CAUSES = 8;
 
+    /** The exit code of programs that an interrupt has ended. */
+    private static final int INTERRUPTED = 130;
+
     private final CellExecutionProvider provider = new CellExecutionProvider();
     private final JShell jshell;
     private final PrintWriter err;
@@ -64,6 +67,11 @@ public final class JShellScript implements AutoCloseable {
         return jshell;
     }
 
+    /** Whether a script has ended the session with {@code /exit} or {@code System.exit}. */
+    public boolean ended() {
+        return exit.isPresent();
+    }
+
     /** Stops what runs; any thread. */
     public void stop() {
         jshell.stop();
@@ -72,7 +80,8 @@ public final class JShellScript implements AutoCloseable {
     /**
      * Runs a file.
      *
-     * @return 0, the code of {@code /exit} or {@code System.exit}, or 1 after an error, which has been printed
+     * @return 0, the code of {@code /exit} or {@code System.exit}, 130 if it was stopped, or 1 after an error, which has
+     *     been printed
      */
     public int run(Path file) {
         String text;
@@ -89,39 +98,58 @@ public final class JShellScript implements AutoCloseable {
 
     /** Runs a text; {@code name} is what messages call it. */
     public int run(String text, String name) {
-        // A line for the kernel, so that a script can be a program.
-        int at = text.startsWith("#!") ? Math.max(text.indexOf('\n'), 0) : 0;
-        SourceCodeAnalysis analysis = jshell.sourceCodeAnalysis();
+        String pending = "";
+        int pendingAt = 0;
+        int at = 0;
         while (at < text.length()) {
-            at += blank(text, at);
-            if (at >= text.length()) {
-                break;
-            }
-            if (text.charAt(at) == '/' && !text.startsWith("//", at) && !text.startsWith("/*", at)) {
-                int end = text.indexOf('\n', at) < 0 ? text.length() : text.indexOf('\n', at);
-                int code = command(text.substring(at, end).strip(), name, line(text, at));
+            int end = text.indexOf('\n', at) < 0 ? text.length() : text.indexOf('\n', at) + 1;
+            String line = text.substring(at, end);
+            // The first line may be one for the kernel, so that a script can be a program.
+            boolean skipped = at == 0 && line.startsWith("#!");
+            if (pending.isBlank() && isCommand(line)) {
+                int code = command(line.strip(), name, line(text, at));
                 if (code >= 0) {
                     return code;
                 }
-                at = end;
-                continue;
+                skipped = true;
             }
-            CompletionInfo info = analysis.analyzeCompletion(text.substring(at));
-            String source = info.source() == null ? text.substring(at) : info.source();
-            if (!info.completeness().isComplete()
-                    && info.completeness() != SourceCodeAnalysis.Completeness.EMPTY
-                    && info.completeness() != SourceCodeAnalysis.Completeness.UNKNOWN) {
-                return error(name, line(text, at), "the script ends within this statement", lineText(text, at));
+            if (!skipped) {
+                pendingAt = pending.isBlank() ? at : pendingAt;
+                pending = pending.isBlank() ? line : pending + line;
             }
-            if (!evaluate(source, text, at, name)) {
-                return exit.orElse(1);
+            at = end;
+            while (!pending.isBlank()) {
+                CompletionInfo info = jshell.sourceCodeAnalysis().analyzeCompletion(pending);
+                if (info.completeness() == SourceCodeAnalysis.Completeness.EMPTY) {
+                    pending = "";
+                    break;
+                }
+                if (!info.completeness().isComplete()) {
+                    break;
+                }
+                boolean good = evaluate(info.source(), text, pendingAt, name);
+                if (exit.isPresent()) {
+                    return exit.getAsInt();
+                }
+                if (!good) {
+                    return provider.last().filter(CellExecution::stopped).isPresent() ? INTERRUPTED : 1;
+                }
+                pendingAt += pending.length() - info.remaining().length();
+                pending = info.remaining();
             }
-            if (exit.isPresent()) {
-                return exit.getAsInt();
-            }
-            at = text.length() - info.remaining().length();
         }
-        return 0;
+        return pending.isBlank()
+                ? 0
+                : error(
+                        name,
+                        line(text, pendingAt + blank(pending, 0)),
+                        "the script ends within this statement",
+                        pending.strip().lines().findFirst().orElse(""));
+    }
+
+    private static boolean isCommand(String line) {
+        String text = line.strip();
+        return text.startsWith("/") && !text.startsWith("//") && !text.startsWith("/*");
     }
 
     private static int blank(String text, int from) {
@@ -138,10 +166,12 @@ public final class JShellScript implements AutoCloseable {
         switch (words[0]) {
             case "/exit" -> {
                 if (words.length == 1) {
+                    exit = OptionalInt.of(0);
                     return 0;
                 }
                 try {
-                    return Integer.parseInt(words[1].strip());
+                    exit = OptionalInt.of(Integer.parseInt(words[1].strip()));
+                    return exit.getAsInt();
                 } catch (NumberFormatException e) {
                     return error(name, line, "/exit takes a number", command);
                 }
@@ -151,7 +181,7 @@ public final class JShellScript implements AutoCloseable {
                     return error(name, line, "/open needs a file", command);
                 }
                 int code = run(Path.of(words[1].strip()));
-                return code == 0 ? -1 : code;
+                return code == 0 && exit.isEmpty() ? -1 : code;
             }
             case "/set" -> {
                 return -1;
@@ -185,6 +215,10 @@ public final class JShellScript implements AutoCloseable {
 
     private boolean evaluate(String source, String text, int at, String name) {
         List<SnippetEvent> events = jshell.eval(source);
+        if (provider.last().filter(CellExecution::stopped).isPresent()) {
+            error(name, line(text, at) + blankLines(source), "stopped", lineText(text, at + blank(source, 0)));
+            return false;
+        }
         for (SnippetEvent event : events) {
             if (event.causeSnippet() != null) {
                 continue;

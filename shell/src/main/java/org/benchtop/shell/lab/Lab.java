@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.HdrHistogram.Histogram;
 import org.benchtop.bench.Bench;
 import org.benchtop.bench.Trial;
@@ -16,6 +17,7 @@ import org.benchtop.bench.measure.Metric;
 import org.benchtop.bench.report.Report;
 import org.benchtop.bench.run.RunListener;
 import org.benchtop.engine.Machine;
+import org.benchtop.engine.config.BootSpec;
 import org.benchtop.engine.config.EntrySpec;
 import org.benchtop.engine.config.MachineSpec;
 import org.benchtop.engine.config.MachineSpecBuilder;
@@ -24,8 +26,13 @@ import org.benchtop.engine.plugin.LoadedPlugin;
 import org.benchtop.engine.plugin.PluginRegistry;
 import org.benchtop.engine.plugin.SpecCheck;
 import org.benchtop.engine.plugin.TypeDescription;
+import org.benchtop.guests.GuestImage;
+import org.benchtop.guests.GuestProgram;
+import org.benchtop.shell.asm.Disassembler;
+import org.benchtop.shell.qemu.QemuCommandLine;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.Plugin;
+import org.benchtop.spi.guest.GuestProgramType;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -60,6 +67,16 @@ public final class Lab {
     /** Reads a specification from a YAML file. */
     public static MachineSpec yaml(Path file) {
         return MachineSpec.load(file);
+    }
+
+    /**
+     * Translates a QEMU command line; {@link QemuCommandLine} says what it understands.
+     *
+     * @param commandLine with or without {@code qemu-system-x86_64}, quoted as for a shell
+     * @throws BenchtopException of kind UNSUPPORTED, naming the option, for what has no counterpart
+     */
+    public static MachineSpec qemu(String commandLine) {
+        return QemuCommandLine.parse(commandLine).spec();
     }
 
     // ---- machines
@@ -198,6 +215,17 @@ public final class Lab {
     /** All plugins as machines see them. */
     public static PluginRegistry registry() {
         return STATE.registry();
+    }
+
+    // ---- code
+
+    /** Machine code in Intel syntax. */
+    public static Disassembly disasm(byte[] code, long address, int bits) {
+        return Disassembly.of(
+                Disassembler.decode(code, address, bits, Integer.MAX_VALUE),
+                bits,
+                OptionalLong.empty(),
+                Optional.empty());
     }
 
     // ---- measuring
@@ -371,7 +399,8 @@ public final class Lab {
             SpecCheck.check(interactive, plugins);
             Machine machine = Machine.create(interactive, plugins);
             Vm[] made = new Vm[1];
-            Vm vm = new Vm(machine, () -> forget(made[0]));
+            PluginRegistry programs = plugins;
+            Vm vm = new Vm(machine, () -> image(interactive, programs), () -> forget(made[0]));
             made[0] = vm;
             synchronized (this) {
                 vms.add(vm);
@@ -381,6 +410,18 @@ public final class Lab {
                 }
             }
             return vm;
+        }
+
+        /** The embedded program of a machine with its symbols, where it has some. */
+        private static Optional<GuestImage> image(MachineSpec spec, PluginRegistry plugins) {
+            if (!(spec.boot() instanceof BootSpec.Guest guest)) {
+                return Optional.empty();
+            }
+            GuestProgramType program = plugins.guestProgram(guest.program());
+            if (program instanceof GuestCode code) {
+                return Optional.of(code.image());
+            }
+            return program instanceof GuestProgram own ? Optional.of(own.image()) : Optional.empty();
         }
 
         private synchronized void forget(Vm vm) {

@@ -23,9 +23,12 @@ import org.benchtop.engine.config.MachineSpec;
 import org.benchtop.engine.config.Units;
 import org.benchtop.engine.memory.PhysicalMap;
 import org.benchtop.engine.stats.StatsSnapshot;
+import org.benchtop.guests.GuestImage;
+import org.benchtop.shell.asm.Disassembler;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.bus.AddressSpace;
+import org.benchtop.spi.cpu.SpecialRegisters;
 import org.benchtop.spi.cpu.Vcpu;
 import org.benchtop.spi.device.Device;
 import org.benchtop.spi.device.RegisterMap;
@@ -47,17 +50,21 @@ public final class Vm implements AutoCloseable {
     private static final int DEFAULT_CAPTURE = 256;
     private static final int SEARCH_CHUNK = 1 << 20;
     private static final int PAGE = 4096;
+    private static final int MAX_INSTRUCTIONS = 1_000_000;
 
     private final Machine machine;
     private final EventHub hub;
+    private final Supplier<Optional<GuestImage>> program;
     private final Runnable onClose;
     private final Map<String, VmConsole> consoles = new LinkedHashMap<>();
     private final Map<Integer, CpuState> lastCpu = new HashMap<>();
     private StatsSnapshot lastStats;
     private boolean statsSeen;
 
-    Vm(Machine machine, Runnable onClose) {
+    /** {@code program} is the embedded guest program that it boots, if it does; asked when code is shown. */
+    Vm(Machine machine, Supplier<Optional<GuestImage>> program, Runnable onClose) {
         this.machine = machine;
+        this.program = program;
         this.onClose = onClose;
         this.hub = new EventHub(machine);
         this.lastStats = machine.stats();
@@ -359,10 +366,17 @@ public final class Vm implements AutoCloseable {
             }
             long physical = gpa.orElseThrow(() -> BenchtopException.config("virtual address " + Hex.of(at)
                     + " of machine " + name() + ": " + tables.walk(at).outcome()));
+            if (partly && done > 0 && !isMemory(physical)) {
+                return java.util.Arrays.copyOf(bytes, done);
+            }
             System.arraycopy(physical(physical, n), 0, bytes, done, n);
             done += n;
         }
         return bytes;
+    }
+
+    private boolean isMemory(long gpa) {
+        return machine.physicalMap().stream().anyMatch(f -> gpa >= f.gpa() && gpa < f.gpa() + f.sizeBytes());
     }
 
     private void writeVirtual(long address, byte[] content) {
@@ -468,6 +482,55 @@ public final class Vm implements AutoCloseable {
     /** Guest physical addresses in RAM where a text begins (UTF-8), at most 10,000. */
     public List<Long> search(String text) {
         return search(text.getBytes(java.nio.charset.StandardCharsets.UTF_8));
+    }
+
+    /** The next ten instructions of vCPU 0. */
+    public Disassembly disasm() {
+        return disasm(10);
+    }
+
+    /** The next instructions of vCPU 0. */
+    public Disassembly disasm(int instructions) {
+        return code(0, OptionalLong.empty(), instructions);
+    }
+
+    /**
+     * Instructions at an address, as vCPU 0 would execute them in its present mode.
+     *
+     * @param address linear address, through the page tables where paging is on
+     * @throws BenchtopException of kind CONFIG if there is no memory
+     */
+    public Disassembly disasm(long address, int instructions) {
+        return code(0, OptionalLong.of(address), instructions);
+    }
+
+    /** Instructions at an address, as a vCPU would execute them in its present mode. */
+    public Disassembly disasm(int vcpu, long address, int instructions) {
+        return code(vcpu, OptionalLong.of(address), instructions);
+    }
+
+    private Disassembly code(int vcpu, OptionalLong from, int instructions) {
+        checkVcpu(vcpu);
+        if (instructions < 1 || instructions > MAX_INSTRUCTIONS) {
+            throw BenchtopException.config(
+                    "disasm: " + instructions + " instructions are outside 1.." + MAX_INSTRUCTIONS);
+        }
+        Optional<GuestImage> image = program.get();
+        return machine.whileHeld(() -> {
+            Vcpu cpu = machine.vcpus().get(vcpu);
+            SpecialRegisters special = cpu.specialRegisters();
+            int bits = CpuReader.mode(special).bits();
+            long rip = cpu.registers().rip();
+            long current = bits == 64 ? rip : special.cs().base() + rip & 0xffff_ffffL;
+            long address = from.orElse(current);
+            byte[] bytes = virtual(vcpu, address, instructions * Disassembler.MAX_LENGTH, true);
+            if (bytes.length == 0) {
+                throw BenchtopException.config("virtual address " + Hex.of(address) + " of machine " + name() + ": "
+                        + tables(vcpu).walk(address).outcome());
+            }
+            return Disassembly.of(
+                    Disassembler.decode(bytes, address, bits, instructions), bits, OptionalLong.of(current), image);
+        });
     }
 
     /** How vCPU 0 translates an address. */
