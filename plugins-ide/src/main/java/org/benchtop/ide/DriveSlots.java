@@ -1,10 +1,10 @@
 package org.benchtop.ide;
 
+import java.util.Optional;
 import org.benchtop.ide.drive.AtaDevice;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.event.EventLoop;
 import org.benchtop.spi.stats.Stats;
-import java.util.Optional;
 
 /** A controller as its drives see it. */
 public interface DriveSlots {
@@ -29,8 +29,7 @@ public interface DriveSlots {
      * @param backend what stores its bytes; empty for a drive without a disc
      * @param loop where its requests are submitted and completed
      */
-    Plug plug(
-            int channel, int unit, AtaDevice device, Optional<BlockBackend> backend, EventLoop loop, Stats stats);
+    Plug plug(int channel, int unit, AtaDevice device, Optional<BlockBackend> backend, EventLoop loop, Stats stats);
 
     /** A drive in its place; its methods wait and must not be called with a lock. */
     interface Plug extends AutoCloseable {

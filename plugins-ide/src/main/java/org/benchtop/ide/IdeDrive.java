@@ -58,8 +58,9 @@ final class IdeDrive implements Device {
         return new IdeDrive(id, where, (serial, capabilities, serialAta) -> {
             BlockCapabilities c = capabilities.orElseThrow();
             int logical = o.logicalBlockSize().orElse(c.logicalBlockSizeBytes());
-            Optional<AtaGeometry> geometry = o.cyls().map(cyls ->
-                    new AtaGeometry(cyls, o.heads().orElseThrow(), o.secs().orElseThrow()));
+            Optional<AtaGeometry> geometry = o.cyls()
+                    .map(cyls -> new AtaGeometry(
+                            cyls, o.heads().orElseThrow(), o.secs().orElseThrow()));
             AtaDriveOptions options = new AtaDriveOptions(
                     o.serial().orElse(serial),
                     o.model(),
@@ -82,7 +83,10 @@ final class IdeDrive implements Device {
             AtapiDrive drive = new AtapiDrive(
                     id,
                     new AtapiDriveOptions(
-                            o.serial().orElse(serial), o.model(), o.version(), o.wwn().orElse(0L)));
+                            o.serial().orElse(serial),
+                            o.model(),
+                            o.version(),
+                            o.wwn().orElse(0L)));
             capabilities.ifPresent(c -> {
                 if (AtapiDrive.SECTOR_BYTES % c.logicalBlockSizeBytes() != 0) {
                     throw BenchtopException.config(id + ": the drive's logical block size is "
@@ -105,14 +109,13 @@ final class IdeDrive implements Device {
         }
         try {
             Controllers controllers = Controllers.find(context)
-                    .orElseThrow(() -> BenchtopException.config(id + ": no controller \""
-                            + where.bus.orElse("") + "\"; a controller must be listed before its drives"));
+                    .orElseThrow(() -> BenchtopException.config(id + ": no controller \"" + where.bus.orElse("")
+                            + "\"; a controller must be listed before its drives"));
             Controllers.Place place = controllers.place(id, where.bus, where.channel, where.unit);
             Optional<BlockBackend> backend = where.drive.map(context::drive);
             DriveSlots controller = place.controller();
             String serial = String.format("BT%05d", place.channel() * controller.units() + place.unit() + 1);
-            AtaDevice device =
-                    factory.create(serial, backend.map(BlockBackend::capabilities), controller.serialAta());
+            AtaDevice device = factory.create(serial, backend.map(BlockBackend::capabilities), controller.serialAta());
             DriveSlots.Plug plug =
                     controller.plug(place.channel(), place.unit(), device, backend, loop, context.stats());
             attached = Optional.of(new Attached(device, plug));
@@ -159,8 +162,7 @@ final class IdeDrive implements Device {
                     ErrorKind.UNSUPPORTED,
                     id + ": saved state has version " + state.version() + ", this build reads version 1");
         }
-        if (!(state.content() instanceof State saved)
-                || saved.controller.isPresent() != ownController.isPresent()) {
+        if (!(state.content() instanceof State saved) || saved.controller.isPresent() != ownController.isPresent()) {
             throw BenchtopException.config(id + ": saved state is of another device: "
                     + state.content().getClass().getSimpleName());
         }
@@ -179,11 +181,13 @@ final class IdeDrive implements Device {
             return Map.of();
         }
         Map<String, Object> map = new java.util.LinkedHashMap<>();
-        attached().plug.locked(() -> map.putAll(
-                switch (attached().device) {
-                    case AtaDrive disk -> disk.inspect();
-                    case AtapiDrive cd -> cd.inspect();
-                }));
+        attached()
+                .plug
+                .locked(() -> map.putAll(
+                        switch (attached().device) {
+                            case AtaDrive disk -> disk.inspect();
+                            case AtapiDrive cd -> cd.inspect();
+                        }));
         ownController.ifPresent(c -> map.put("controller", c.inspect()));
         return map;
     }

@@ -28,15 +28,24 @@ public final class IdePlugin implements Plugin {
         return List.of(
                 piix("piix3-ide", "Intel PIIX3 IDE controller (8086:7010), bus-master DMA", PiixIde.Chip.PIIX3),
                 piix("piix4-ide", "Intel PIIX4 IDE controller (8086:7111), Ultra DMA", PiixIde.Chip.PIIX4),
-                new Type<>("ide-hd", "ATA disk on an IDE or AHCI controller", IdeHdOptions.class, (o, c) ->
-                        IdeDrive.disk(c.id(), o)),
-                new Type<>("ide-cd", "ATAPI CD/DVD drive on an IDE or AHCI controller", IdeCdOptions.class, (o, c) ->
-                        IdeDrive.cd(c.id(), o)));
+                new Type<>(
+                        "ide-hd",
+                        "ATA disk on an IDE or AHCI controller",
+                        IdeHdOptions.class,
+                        (o, c) -> IdeDrive.disk(c.id(), o)),
+                new Type<>(
+                        "ide-cd",
+                        "ATAPI CD/DVD drive on an IDE or AHCI controller",
+                        IdeCdOptions.class,
+                        (o, c) -> IdeDrive.cd(c.id(), o)));
     }
 
     private static DeviceType<ControllerOptions> piix(String name, String summary, PiixIde.Chip chip) {
-        return new Type<>(name, summary, ControllerOptions.class, (o, c) ->
-                new PiixIde(c.id(), chip, o.addr().map(PciAddress::parse)));
+        return new Type<>(
+                name,
+                summary,
+                ControllerOptions.class,
+                (o, c) -> new PiixIde(c.id(), chip, o.addr().map(PciAddress::parse)));
     }
 
     /** A device type made of its parts. */

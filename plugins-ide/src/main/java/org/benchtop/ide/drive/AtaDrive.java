@@ -102,8 +102,8 @@ public final class AtaDrive extends AtaDevice {
             queue[i] = new Transfer(i);
         }
         if (physical.total() > nativeSectors && options.geometry().isPresent()) {
-            throw BenchtopException.config(id + ": cyls × heads × secs is " + physical.total()
-                    + " sectors, the drive has " + nativeSectors);
+            throw BenchtopException.config(
+                    id + ": cyls × heads × secs is " + physical.total() + " sectors, the drive has " + nativeSectors);
         }
         visibleAfterReset = nativeSectors;
         reset(true);
@@ -270,10 +270,8 @@ public final class AtaDrive extends AtaDevice {
                     AtaCommand.STANDBY_IMMEDIATE_OLD,
                     AtaCommand.STANDBY,
                     AtaCommand.STANDBY_OLD -> power(0x00);
-            case AtaCommand.IDLE_IMMEDIATE,
-                    AtaCommand.IDLE_IMMEDIATE_OLD,
-                    AtaCommand.IDLE,
-                    AtaCommand.IDLE_OLD -> complete();
+            case AtaCommand.IDLE_IMMEDIATE, AtaCommand.IDLE_IMMEDIATE_OLD, AtaCommand.IDLE, AtaCommand.IDLE_OLD ->
+                complete();
             case AtaCommand.SLEEP, AtaCommand.SLEEP_OLD -> power(0x00);
             case AtaCommand.CHECK_POWER_MODE, AtaCommand.CHECK_POWER_MODE_OLD -> {
                 registers().count(powerMode);
@@ -713,7 +711,8 @@ public final class AtaDrive extends AtaDevice {
         int count = field == 0 ? 65536 : field;
         long first = registers().lba48();
         boolean exists = registers().lbaMode() && first <= visibleSectors - count;
-        boolean free = (queuedBusy >>> tag & 1) == 0 && !inFlight(tag) && !registers().busy();
+        boolean free =
+                (queuedBusy >>> tag & 1) == 0 && !inFlight(tag) && !registers().busy();
         if (queueFailed || !free || !exists) {
             failQueue(tag, first);
             return -1;

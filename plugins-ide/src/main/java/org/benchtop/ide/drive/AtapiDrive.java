@@ -18,8 +18,7 @@ public final class AtapiDrive extends AtaDevice {
     /** Bytes in a sector of data. */
     public static final int SECTOR_BYTES = 2048;
 
-    private static final ValueLayout.OfInt BIG_INT =
-            ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
+    private static final ValueLayout.OfInt BIG_INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     private static final ValueLayout.OfShort BIG_SHORT =
             ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
 

@@ -8,8 +8,7 @@ import java.nio.ByteOrder;
 final class IdentifyData {
     static final int BYTES = 512;
 
-    private static final ValueLayout.OfShort WORD =
-            ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final ValueLayout.OfShort WORD = ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final int CHECKSUM_SIGNATURE = 0xa5;
 
     private final MemorySegment data;

@@ -60,6 +60,8 @@ final class IdeChannel implements DriveQueue.Owner {
     /** The backend moves data. */
     private boolean moving;
 
+    private int movingUnit;
+
     private PrdTable.Fit fit = PrdTable.Fit.EQUAL;
 
     IdeChannel(String name, GuestMemory memory, BooleanSupplier busMaster, IrqLine irq) {
@@ -126,33 +128,37 @@ final class IdeChannel implements DriveQueue.Owner {
     }
 
     private long readData(int size) {
-        long value = 0;
+        long value;
+        int wanting;
         lock.lock();
         try {
             AtaDevice device = selectedDevice();
-            if (device != null) {
-                value = device.pioRead(size);
-                settle();
+            if (device == null) {
+                return 0;
             }
+            value = device.pioRead(size);
+            wanting = settle();
         } finally {
             lock.unlock();
         }
-        act();
+        act(wanting);
         return value;
     }
 
     private void writeData(int size, long value) {
+        int wanting;
         lock.lock();
         try {
             AtaDevice device = selectedDevice();
-            if (device != null) {
-                device.pioWrite(size, value);
-                settle();
+            if (device == null) {
+                return;
             }
+            device.pioWrite(size, value);
+            wanting = settle();
         } finally {
             lock.unlock();
         }
-        act();
+        act(wanting);
     }
 
     /** The status of the selected drive; without one the channel reads as 0, as if pulled down. */
@@ -189,24 +195,22 @@ final class IdeChannel implements DriveQueue.Owner {
                 return peek(register);
             }
             long value;
-            boolean cleared;
+            int wanting;
             lock.lock();
             try {
                 value = status();
-                cleared = pending[selected];
                 pending[selected] = false;
-                settle();
+                wanting = settle();
             } finally {
                 lock.unlock();
             }
-            if (cleared) {
-                act();
-            }
+            act(wanting);
             return value;
         }
 
         @Override
         public void write(CommandRegister register, long value) {
+            int wanting;
             lock.lock();
             try {
                 if (register == CommandRegister.STATUS) {
@@ -214,11 +218,11 @@ final class IdeChannel implements DriveQueue.Owner {
                 } else {
                     writeRegister(register.offset(), (int) value);
                 }
-                settle();
+                wanting = settle();
             } finally {
                 lock.unlock();
             }
-            act();
+            act(wanting);
         }
     }
 
@@ -246,7 +250,8 @@ final class IdeChannel implements DriveQueue.Owner {
         control &= ~CONTROL_HIGH_ORDER;
         AtaDevice device = selectedDevice();
         boolean diagnostic = command == AtaDevice.EXECUTE_DEVICE_DIAGNOSTIC;
-        if (device == null && !diagnostic || device != null && device.registers().busy() && diagnostic) {
+        if (device == null && !diagnostic
+                || device != null && device.registers().busy() && diagnostic) {
             return;
         }
         if (!diagnostic) {
@@ -267,6 +272,7 @@ final class IdeChannel implements DriveQueue.Owner {
     }
 
     private void writeControl(int value) {
+        int wanting;
         lock.lock();
         try {
             boolean reset = (value & CONTROL_RESET) != 0 && (control & CONTROL_RESET) == 0;
@@ -275,11 +281,11 @@ final class IdeChannel implements DriveQueue.Owner {
                 selected = 0;
                 resetDevices(false);
             }
-            settle();
+            wanting = settle();
         } finally {
             lock.unlock();
         }
-        act();
+        act(wanting);
     }
 
     private void resetDevices(boolean powerOn) {
@@ -319,22 +325,23 @@ final class IdeChannel implements DriveQueue.Owner {
 
         @Override
         public void write(BusMasterRegister register, long value) {
+            int wanting;
             lock.lock();
             try {
                 switch (register) {
                     case COMMAND -> masterCommand((int) value);
                     case STATUS -> {
                         int cleared = (int) value & (STATUS_ERROR | STATUS_INTERRUPT);
-                        masterStatus = masterStatus & ~(cleared | STATUS_DRIVE_CAPABLE)
-                                | (int) value & STATUS_DRIVE_CAPABLE;
+                        masterStatus =
+                                masterStatus & ~(cleared | STATUS_DRIVE_CAPABLE) | (int) value & STATUS_DRIVE_CAPABLE;
                     }
                     case TABLE -> table = value & 0xffff_fffcL;
                 }
-                settle();
+                wanting = settle();
             } finally {
                 lock.unlock();
             }
-            act();
+            act(wanting);
         }
     }
 
@@ -393,8 +400,9 @@ final class IdeChannel implements DriveQueue.Owner {
         }
     }
 
-    /** Brings everything in line after a change; with the lock held. */
-    private void settle() {
+    /** Brings everything in line after a change, with the lock held; returns which drives want their backends. */
+    private int settle() {
+        int wanting = 0;
         for (int i = 0; i < devices.length; i++) {
             AtaDevice device = devices[i];
             if (device == null) {
@@ -410,6 +418,7 @@ final class IdeChannel implements DriveQueue.Owner {
             if (device.takeInterrupt()) {
                 pending[i] = true;
             }
+            wanting |= device.hasTransfer() ? 1 << i : 0;
         }
         boolean asserted = pending[selected]
                 && devices[selected] != null
@@ -419,28 +428,17 @@ final class IdeChannel implements DriveQueue.Owner {
         }
         line = asserted;
         irq.want(asserted);
+        return wanting;
     }
-
-    private int movingUnit;
 
     /** Does outside what {@link #settle} has left to do; without the lock. */
-    private void act() {
+    private void act(int wanting) {
         irq.publish();
-        for (int i = 0; i < queues.length; i++) {
+        for (int i = 0; wanting != 0 && i < queues.length; i++) {
             DriveQueue queue = queues[i];
-            if (queue != null && wantsBackend(i)) {
+            if (queue != null && (wanting >>> i & 1) != 0) {
                 queue.kick();
             }
-        }
-    }
-
-    private boolean wantsBackend(int unit) {
-        lock.lock();
-        try {
-            AtaDevice device = devices[unit];
-            return device != null && device.hasTransfer();
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -465,8 +463,7 @@ final class IdeChannel implements DriveQueue.Owner {
         }
     }
 
-    DriveSlots.Plug plug(
-            int unit, AtaDevice device, Optional<BlockBackend> backend, EventLoop loop, Stats stats) {
+    DriveSlots.Plug plug(int unit, AtaDevice device, Optional<BlockBackend> backend, EventLoop loop, Stats stats) {
         DriveQueue queue = backend.map(b -> new DriveQueue(device, b, loop, lock, memory, this, stats))
                 .orElse(null);
         lock.lock();

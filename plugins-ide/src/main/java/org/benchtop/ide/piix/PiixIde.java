@@ -78,13 +78,13 @@ public final class PiixIde implements Device, DriveSlots {
     @Override
     public void attach(DeviceContext context) {
         PciAddress beside = new PciAddress(1, 1);
-        boolean taken = context.pci().functions().stream()
-                .anyMatch(f -> f.address().equals(beside));
+        boolean taken =
+                context.pci().functions().stream().anyMatch(f -> f.address().equals(beside));
         List<IdeChannel> channels = new ArrayList<>();
         FunctionReference reference = new FunctionReference();
         for (int i = 0; i < COMMAND_PORTS.length; i++) {
-            channels.add(new IdeChannel(
-                    "channel" + i, context.memory(), reference::busMaster, context.irqLine(IRQS[i])));
+            channels.add(
+                    new IdeChannel("channel" + i, context.memory(), reference::busMaster, context.irqLine(IRQS[i])));
         }
         List<BusRange> ports = new ArrayList<>();
         try {
@@ -232,9 +232,7 @@ public final class PiixIde implements Device, DriveSlots {
     public SavedState saveState() {
         Attached a = attached();
         return new SavedState(
-                1,
-                new State(
-                        a.channels.stream().map(IdeChannel::save).toList(), a.function.saveState()));
+                1, new State(a.channels.stream().map(IdeChannel::save).toList(), a.function.saveState()));
     }
 
     @Override
