@@ -457,8 +457,7 @@ final class AtaDriveTest {
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty());
-        IdeMachine m =
-                new IdeMachine(IdeMachine.context().drive("disk0", backend), IdeDrive.disk("ide0", options));
+        IdeMachine m = new IdeMachine(IdeMachine.context().drive("disk0", backend), IdeDrive.disk("ide0", options));
 
         int[] words = m.identify();
         m.command(READ_SECTORS, 1, 1);
@@ -475,8 +474,8 @@ final class AtaDriveTest {
         BlockCapabilities readOnly = new BlockCapabilities(
                 IdeMachine.DISK_BYTES, 512, 512, true, false, true, CacheMode.WRITEBACK, 128, 1 << 20);
 
-        BenchtopException e = assertThrows(
-                BenchtopException.class, () -> IdeMachine.disk(new HeldBlockBackend(readOnly)));
+        BenchtopException e =
+                assertThrows(BenchtopException.class, () -> IdeMachine.disk(new HeldBlockBackend(readOnly)));
 
         assertTrue(e.getMessage().contains("read-only"), e.getMessage());
     }

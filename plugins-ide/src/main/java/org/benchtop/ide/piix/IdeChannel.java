@@ -250,13 +250,14 @@ final class IdeChannel implements DriveQueue.Owner {
         control &= ~CONTROL_HIGH_ORDER;
         AtaDevice device = selectedDevice();
         boolean diagnostic = command == AtaDevice.EXECUTE_DEVICE_DIAGNOSTIC;
-        if (device == null && !diagnostic
-                || device != null && device.registers().busy() && diagnostic) {
+        if (!diagnostic) {
+            if (device != null) {
+                pending[selected] = false;
+                device.command(command);
+            }
             return;
         }
-        if (!diagnostic) {
-            pending[selected] = false;
-            device.command(command);
+        if (device != null && device.registers().busy()) {
             return;
         }
         // Both drives execute it, and the first one answers for both.
