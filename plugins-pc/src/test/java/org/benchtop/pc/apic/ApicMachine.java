@@ -51,10 +51,12 @@ final class ApicMachine {
         ioapic = IoApic.type().create(new NoOptions(), context.device("ioapic"));
     }
 
-    /** All attached and reset, APICs enabled by software. */
+    /** All attached and reset, APICs enabled by software, the 8259s masked. */
     static ApicMachine started(int cpus) {
         ApicMachine machine = new ApicMachine(cpus);
         machine.attach();
+        machine.context.pioWrite(0x21, 1, 0xff);
+        machine.context.pioWrite(0xa1, 1, 0xff);
         for (int i = 0; i < cpus; i++) {
             machine.write(i, SVR, 0x1ff);
             machine.write(i, LDR, 1 << 24 + i);

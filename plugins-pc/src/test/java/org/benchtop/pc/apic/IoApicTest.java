@@ -5,10 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
+import org.benchtop.pc.common.NoOptions;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.irq.IrqLine;
 import org.benchtop.spi.irq.Msi;
 import org.benchtop.testkit.DeviceContract;
+import org.benchtop.testkit.FakeDeviceContext;
 import org.junit.jupiter.api.Test;
 
 class IoApicTest implements DeviceContract {
@@ -19,10 +21,9 @@ class IoApicTest implements DeviceContract {
 
     @Override
     public Subject subject() {
-        ApicMachine machine = new ApicMachine(2);
-        machine.pic.attach(machine.context.device("i8259"));
-        machine.apics.attach(machine.context);
-        return Subject.of(machine.ioapic, machine.context.device("ioapic"));
+        FakeDeviceContext own = new FakeDeviceContext();
+        own.services().provide(ApicBus.class, new ApicBus(List.of()));
+        return Subject.of(IoApic.type().create(new NoOptions(), own), own);
     }
 
     @Test
@@ -234,8 +235,7 @@ class IoApicTest implements DeviceContract {
         assertEquals(0x4a, first.take(0));
         var saved = first.ioapic.saveState();
         var savedApics = first.apics.saveState();
-        ApicMachine second = new ApicMachine(1);
-        second.attach();
+        ApicMachine second = ApicMachine.started(1);
         IrqLine line = second.context.irqLine(10);
 
         second.apics.restoreState(savedApics);
