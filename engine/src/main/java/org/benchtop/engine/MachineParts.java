@@ -57,7 +57,6 @@ final class MachineParts implements AutoCloseable {
     /** What a user who waits for the machine to start wants to know. */
     private static final System.Logger BOOT_LOG = System.getLogger("org.benchtop.boot");
 
-
     private final Machine machine;
     private final MachineSpec spec;
     private final PluginRegistry plugins;

@@ -169,9 +169,7 @@ class PcMachineTest {
 
         assertEquals(
                 List.of("i8259", "local-apic", "ioapic", "i8254"),
-                machine()
-                        .platformDevices(new MachineType.Request(1, 16 << 20, bare, false))
-                        .stream()
+                machine().platformDevices(new MachineType.Request(1, 16 << 20, bare, false)).stream()
                         .map(MachineType.PlatformDevice::type)
                         .limit(4)
                         .toList());

@@ -14,7 +14,8 @@ public final class BootLoader {
     /** {@link #load(BootSpec, Function, Function)} where there are no boot sources. */
     public static BootImage load(BootSpec spec, Function<String, GuestProgramType> guestPrograms) {
         return load(spec, guestPrograms, source -> {
-            throw BenchtopException.config("there is no boot source \"" + source.source().type() + "\"");
+            throw BenchtopException.config(
+                    "there is no boot source \"" + source.source().type() + "\"");
         });
     }
 
@@ -25,7 +26,10 @@ public final class BootLoader {
      * @param sources makes or fetches what a plugin's boot source stands for
      * @throws org.benchtop.spi.BenchtopException of kind IMAGE, in one line naming the file and the reason
      */
-    public static BootImage load(BootSpec spec, Function<String, GuestProgramType> guestPrograms, Function<BootSpec.Source, BootFiles> sources) {
+    public static BootImage load(
+            BootSpec spec,
+            Function<String, GuestProgramType> guestPrograms,
+            Function<BootSpec.Source, BootFiles> sources) {
         return switch (spec) {
             case BootSpec.None nothing -> new NoImage();
             case BootSpec.Guest guest ->
@@ -39,8 +43,8 @@ public final class BootLoader {
             case BootSpec.Kernel kernel -> kernel(kernel);
             case BootSpec.Source source -> {
                 BootFiles files = sources.apply(source);
-                yield kernel(new BootSpec.Kernel(
-                        files.kernel(), files.initrd(), files.cmdline(), BootSpec.Protocol.AUTO));
+                yield kernel(
+                        new BootSpec.Kernel(files.kernel(), files.initrd(), files.cmdline(), BootSpec.Protocol.AUTO));
             }
             case BootSpec.Firmware firmware -> FirmwareImage.load(firmware.firmware());
             case BootSpec.Flat flat -> FlatImage.load(flat);

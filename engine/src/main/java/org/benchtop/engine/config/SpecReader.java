@@ -322,8 +322,7 @@ final class SpecReader {
         String name = mapping.members().keySet().iterator().next();
         ConfigValue.Member member = mapping.members().values().iterator().next();
         return member.value() instanceof ConfigValue.Mapping options
-                ? Optional.of(new BootSpec.Source(
-                        new EntrySpec(name, Optional.empty(), options, member.keyPosition())))
+                ? Optional.of(new BootSpec.Source(new EntrySpec(name, Optional.empty(), options, member.keyPosition())))
                 : Optional.empty();
     }
 

@@ -195,11 +195,7 @@ final class Apt {
     private void fetch(AptPackage p, @org.jspecify.annotations.Nullable Path target) {
         Path work = cache.scratch();
         try {
-            run(
-                    DOWNLOAD_MINUTES,
-                    work,
-                    command("apt-get", "-qq", "download"),
-                    Set.of(p.name() + "=" + p.version()));
+            run(DOWNLOAD_MINUTES, work, command("apt-get", "-qq", "download"), Set.of(p.name() + "=" + p.version()));
             Path got = work.resolve(p.fileName());
             if (target == null || !Files.isRegularFile(got) || Files.size(got) != p.sizeBytes()) {
                 throw BenchtopException.host("apt-get download " + p.name() + " did not give " + p.fileName());

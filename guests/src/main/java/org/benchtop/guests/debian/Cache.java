@@ -82,8 +82,8 @@ final class Cache {
     /** Writes a whole file or nothing. */
     static void write(Path target, Writer writer) {
         Path parent = target.toAbsolutePath().getParent();
-        Path temporary = target.resolveSibling("." + target.getFileName() + "." + ProcessHandle.current().pid()
-                + "-" + Thread.currentThread().threadId());
+        Path temporary = target.resolveSibling("." + target.getFileName() + "."
+                + ProcessHandle.current().pid() + "-" + Thread.currentThread().threadId());
         try {
             if (parent != null) {
                 Files.createDirectories(parent);

@@ -29,8 +29,8 @@ final class DebArchive {
     }
 
     static void visit(Path deb, Visitor visitor) {
-        try (ArArchiveInputStream ar = new ArArchiveInputStream(
-                new BufferedInputStream(Files.newInputStream(deb), 1 << 16))) {
+        try (ArArchiveInputStream ar =
+                new ArArchiveInputStream(new BufferedInputStream(Files.newInputStream(deb), 1 << 16))) {
             for (ArArchiveEntry member = ar.getNextEntry(); member != null; member = ar.getNextEntry()) {
                 if (member.getName().startsWith("data.tar")) {
                     visitData(ar, visitor);

@@ -33,16 +33,15 @@ public final class DebianGuest {
     /** Changes when the same options give other files. */
     private static final String FORMAT = "1";
 
-    private static final List<String> LEFT_OUT = List.of(
-            "usr/share/doc/", "usr/share/man/", "usr/share/info/", "usr/share/locale/", "usr/share/lintian/");
+    private static final List<String> LEFT_OUT =
+            List.of("usr/share/doc/", "usr/share/man/", "usr/share/info/", "usr/share/locale/", "usr/share/lintian/");
 
     private final Cache cache;
     private final DebianOptions options;
     private final Consumer<String> progress;
     private final Apt apt;
 
-    private DebianGuest(
-            Cache cache, DebianOptions options, UnaryOperator<Path> resolve, Consumer<String> progress) {
+    private DebianGuest(Cache cache, DebianOptions options, UnaryOperator<Path> resolve, Consumer<String> progress) {
         this.cache = cache;
         this.options = resolved(options, resolve);
         this.progress = progress;
@@ -72,8 +71,7 @@ public final class DebianGuest {
      * @throws BenchtopException of kind CONFIG for a package, module or file that is not there, of kind HOST if apt, the
      *     network or the disk fails
      */
-    public static DebianFiles prepare(
-            DebianOptions options, UnaryOperator<Path> resolve, Consumer<String> progress) {
+    public static DebianFiles prepare(DebianOptions options, UnaryOperator<Path> resolve, Consumer<String> progress) {
         return prepare(Cache.ofUser(), options, resolve, progress);
     }
 
@@ -148,10 +146,11 @@ public final class DebianGuest {
         others.forEach(p -> text.append(p.line()).append('\n'));
         text.append(options.modules()).append(options.compression()).append(options.protocol());
         script().ifPresent(script -> text.append("script ").append(Cache.hash(script)));
-        options.files().forEach((path, file) -> text.append("file ")
-                .append(path)
-                .append(Files.isExecutable(file))
-                .append(hashOf(file)));
+        options.files()
+                .forEach((path, file) -> text.append("file ")
+                        .append(path)
+                        .append(Files.isExecutable(file))
+                        .append(hashOf(file)));
         return Cache.hash(text.toString());
     }
 
@@ -169,13 +168,14 @@ public final class DebianGuest {
     }
 
     private Optional<String> script() {
-        return options.script().or(() -> options.init().map(file -> {
-            try {
-                return Files.readString(file);
-            } catch (IOException e) {
-                throw unreadable(file, e);
-            }
-        }));
+        return options.script()
+                .or(() -> options.init().map(file -> {
+                    try {
+                        return Files.readString(file);
+                    } catch (IOException e) {
+                        throw unreadable(file, e);
+                    }
+                }));
     }
 
     private void build(Path work, List<AptPackage> kernels, List<AptPackage> others) {
@@ -237,7 +237,8 @@ public final class DebianGuest {
             throw BenchtopException.config(debs.getFirst().getFileName() + " holds no boot/vmlinuz");
         }
         StringBuilder list = new StringBuilder();
-        modules.values().forEach(path -> list.append('/').append(modulePath(path)).append('\n'));
+        modules.values()
+                .forEach(path -> list.append('/').append(modulePath(path)).append('\n'));
         image.file(InitScript.MODULES, 0644, list.toString());
         return kernels.getFirst();
     }

@@ -25,9 +25,7 @@ public record DebianOptions(
                 value = "cloud")
         String kernel,
 
-        @Option(
-                doc = "kernel modules to load, in this order; what they depend on is loaded before them",
-                value = "[]")
+        @Option(doc = "kernel modules to load, in this order; what they depend on is loaded before them", value = "[]")
         List<String> modules,
 
         @Option(
@@ -127,8 +125,7 @@ public record DebianOptions(
 
     /** The same with modules. */
     public DebianOptions withModules(String... names) {
-        return new DebianOptions(
-                kernel, List.of(names), packages, init, script, files, compression, protocol, cmdline);
+        return new DebianOptions(kernel, List.of(names), packages, init, script, files, compression, protocol, cmdline);
     }
 
     /** The same with packages. */

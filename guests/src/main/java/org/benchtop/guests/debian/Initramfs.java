@@ -27,9 +27,7 @@ final class Initramfs {
 
     Initramfs() {
         for (String folder : new String[] {"bin", "sbin", "lib", "lib64"}) {
-            members.put(
-                    folder,
-                    new Member(LINK | 0777, ("usr/" + folder).getBytes(StandardCharsets.UTF_8), 0, 0));
+            members.put(folder, new Member(LINK | 0777, ("usr/" + folder).getBytes(StandardCharsets.UTF_8), 0, 0));
             folder("usr/" + folder, 0755);
         }
         for (String folder : new String[] {"dev", "proc", "sys", "run", "etc", "root", "mnt", "var"}) {

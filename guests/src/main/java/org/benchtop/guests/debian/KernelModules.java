@@ -25,7 +25,8 @@ import org.benchtop.spi.ErrorKind;
  * the result is kept in the cache.
  */
 final class KernelModules {
-    private static final Pattern MODULE = Pattern.compile("(?:usr/)?lib/modules/[^/]+/(.*/)?([^/]+)\\.ko(\\.[a-z0-9]+)?");
+    private static final Pattern MODULE =
+            Pattern.compile("(?:usr/)?lib/modules/[^/]+/(.*/)?([^/]+)\\.ko(\\.[a-z0-9]+)?");
     private static final Pattern BUILTIN = Pattern.compile("(?:usr/)?lib/modules/[^/]+/modules\\.builtin");
 
     private final Map<String, Module> modules;
@@ -84,7 +85,8 @@ final class KernelModules {
                 } else if (entry.isFile() && BUILTIN.matcher(path).matches()) {
                     new String(data.readAllBytes(), StandardCharsets.UTF_8)
                             .lines()
-                            .forEach(line -> lines.append("builtin\t").append(line).append('\n'));
+                            .forEach(line ->
+                                    lines.append("builtin\t").append(line).append('\n'));
                 }
             });
         }
@@ -112,8 +114,7 @@ final class KernelModules {
         for (String line : lines) {
             String[] fields = line.split("\t", -1);
             if (fields[0].equals("module") && fields.length == 4) {
-                modules.put(
-                        name(fields[1]), new Module(fields[1], new ModuleInfo(words(fields[2]), words(fields[3]))));
+                modules.put(name(fields[1]), new Module(fields[1], new ModuleInfo(words(fields[2]), words(fields[3]))));
             } else if (fields[0].equals("builtin") && fields.length == 2) {
                 String file = fields[1].substring(fields[1].lastIndexOf('/') + 1);
                 builtin.add(ModuleInfo.normal(file.replaceFirst("\\.ko.*$", "")));

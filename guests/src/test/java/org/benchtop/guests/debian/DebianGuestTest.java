@@ -81,8 +81,8 @@ class DebianGuestTest {
 
     @Test
     void cloudKernelRunsTheScriptWithItsModulesAndPowersOff() throws IOException, InterruptedException {
-        DebianFiles files =
-                prepare(DebianOptions.minimal().withModules("virtio_pci", "virtio_blk").withScript(SCRIPT));
+        DebianFiles files = prepare(
+                DebianOptions.minimal().withModules("virtio_pci", "virtio_blk").withScript(SCRIPT));
 
         String console = boot(files, "console=ttyS0 quiet panic=-1");
 
@@ -133,8 +133,8 @@ class DebianGuestTest {
     void exportWritesBothFiles() {
         prepare(DebianOptions.minimal());
 
-        DebianFiles files = DebianGuest.export(
-                DebianOptions.minimal(), path -> path, folder.resolve("out"), progress::add);
+        DebianFiles files =
+                DebianGuest.export(DebianOptions.minimal(), path -> path, folder.resolve("out"), progress::add);
 
         assertTrue(Files.isRegularFile(folder.resolve("out/vmlinuz")));
         assertTrue(Files.isRegularFile(folder.resolve("out/initrd.cpio")));

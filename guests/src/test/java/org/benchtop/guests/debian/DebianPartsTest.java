@@ -137,7 +137,8 @@ class DebianPartsTest {
                 "lib/modules/6.1/kernel/b/virtio-ring.ko",
                 modules.closure(List.of("virtio_ring")).get("virtio_ring"));
         assertEquals(
-                List.of("crc", "ext9"), List.copyOf(modules.closure(List.of("ext9")).keySet()));
+                List.of("crc", "ext9"),
+                List.copyOf(modules.closure(List.of("ext9")).keySet()));
     }
 
     @Test
@@ -274,8 +275,7 @@ class DebianPartsTest {
         outside[0x24e] = 1;
 
         for (byte[] bad : List.of(none, outside, new byte[10])) {
-            BenchtopException e =
-                    assertThrows(BenchtopException.class, () -> Vmlinuz.extract(Path.of("vmlinuz"), bad));
+            BenchtopException e = assertThrows(BenchtopException.class, () -> Vmlinuz.extract(Path.of("vmlinuz"), bad));
             assertEquals(ErrorKind.IMAGE, e.kind());
             assertTrue(message(e).startsWith("vmlinuz: "), message(e));
         }

@@ -86,7 +86,10 @@ final class FakeDeb {
         int table = namesAt + names.length + 7 & -8;
         ByteBuffer elf = ByteBuffer.allocate(table + 3 * 64).order(ByteOrder.LITTLE_ENDIAN);
         elf.putInt(0, 0x464c457f).put(4, (byte) 2).put(5, (byte) 1);
-        elf.putLong(0x28, table).putShort(0x3a, (short) 64).putShort(0x3c, (short) 3).putShort(0x3e, (short) 2);
+        elf.putLong(0x28, table)
+                .putShort(0x3a, (short) 64)
+                .putShort(0x3c, (short) 3)
+                .putShort(0x3e, (short) 2);
         elf.put(infoAt, info).put(namesAt, names);
         section(elf, table + 64, 1, infoAt, info.length);
         section(elf, table + 128, 10, namesAt, names.length);

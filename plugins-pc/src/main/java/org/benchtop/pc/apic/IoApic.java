@@ -174,9 +174,7 @@ public final class IoApic implements Device, IrqChip {
                 }
                 case IOAPICVER -> IoApicIndexed.VERSION_VALUE;
                 default ->
-                    pins.length > 0
-                            ? pins[register.ordinal() - IoApicIndexed.IOREDTBL0.ordinal()].entry()
-                            : MASKED;
+                    pins.length > 0 ? pins[register.ordinal() - IoApicIndexed.IOREDTBL0.ordinal()].entry() : MASKED;
             };
         }
     }

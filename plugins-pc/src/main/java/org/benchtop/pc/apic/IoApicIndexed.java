@@ -50,7 +50,8 @@ enum IoApicIndexed implements RegisterSpec.Table {
     }
 
     private static RegisterSpec entry(int pin) {
-        return readWrite(TABLE + ENTRY_BYTES * pin, ENTRY_BYTES, IoApic.MASKED, "82093AA 3.2.4 redirection table entry");
+        return readWrite(
+                TABLE + ENTRY_BYTES * pin, ENTRY_BYTES, IoApic.MASKED, "82093AA 3.2.4 redirection table entry");
     }
 
     @Override

@@ -105,12 +105,7 @@ final class LocalApicCore implements LocalApic, RegisterMap.Handler<LocalApicReg
      * @param timer fires on an event loop and then calls {@link #timerExpired}
      */
     LocalApicCore(
-            Vcpu vcpu,
-            Clock clock,
-            Timer timer,
-            Optional<LegacyInterrupts> legacy,
-            Counter interrupts,
-            Counter ipis) {
+            Vcpu vcpu, Clock clock, Timer timer, Optional<LegacyInterrupts> legacy, Counter interrupts, Counter ipis) {
         this.index = vcpu.index();
         this.vcpu = vcpu;
         this.clock = clock;

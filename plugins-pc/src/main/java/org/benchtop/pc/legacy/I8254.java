@@ -47,8 +47,7 @@ public final class I8254 implements Device {
 
     private final Object lock = new Object();
     private final PitCounter[] counters = {new PitCounter(), new PitCounter(), new PitCounter()};
-    private final RegisterMap<PitRegister> ports =
-            new RegisterMap<>("8254", PitRegister.class, new PortHandler());
+    private final RegisterMap<PitRegister> ports = new RegisterMap<>("8254", PitRegister.class, new PortHandler());
     private final RegisterMap<SystemControlRegister> systemControl =
             new RegisterMap<>("system control", SystemControlRegister.class, new SystemControlHandler());
     private final Counter interrupts;

@@ -133,8 +133,16 @@ final class ApicMachine {
     /** Initialises the 8259s as PC firmware does, at vectors 0x20 and 0x28, with everything unmasked. */
     void initialisePics() {
         for (int[] write : new int[][] {
-            {0x20, 0x11}, {0x21, 0x20}, {0x21, 4}, {0x21, 1}, {0xa0, 0x11}, {0xa1, 0x28}, {0xa1, 2}, {0xa1, 1},
-            {0x21, 0}, {0xa1, 0}
+            {0x20, 0x11},
+            {0x21, 0x20},
+            {0x21, 4},
+            {0x21, 1},
+            {0xa0, 0x11},
+            {0xa1, 0x28},
+            {0xa1, 2},
+            {0xa1, 1},
+            {0x21, 0},
+            {0xa1, 0}
         }) {
             context.pioWrite(write[0], 1, write[1]);
         }

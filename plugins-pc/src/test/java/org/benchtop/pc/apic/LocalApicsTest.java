@@ -273,7 +273,8 @@ class LocalApicsTest implements DeviceContract {
         m.write(0, ApicMachine.LVT_TIMER, 0x2_0032);
         m.write(0, ApicMachine.INITIAL_COUNT, 1);
 
-        assertTrue(m.context.eventLoop().nextDeadlineNanos() >= m.context.clock().nanoTime() + 100_000);
+        assertTrue(
+                m.context.eventLoop().nextDeadlineNanos() >= m.context.clock().nanoTime() + 100_000);
     }
 
     @Test
