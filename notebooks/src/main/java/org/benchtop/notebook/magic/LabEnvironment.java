@@ -9,6 +9,7 @@ import org.benchtop.notebook.kernel.Environment;
 import org.benchtop.notebook.kernel.Magic;
 import org.benchtop.notebook.render.LiveView;
 import org.benchtop.notebook.render.Renderings;
+import org.benchtop.shell.jshell.ApiSources;
 import org.benchtop.shell.lab.Lab;
 import org.benchtop.shell.lab.VmWatch;
 
@@ -17,6 +18,7 @@ public final class LabEnvironment implements Environment {
     /** Makes the lab's objects render themselves. */
     public LabEnvironment() {
         Renderings.register(Jupyter.renderer());
+        ApiSources.offer();
     }
 
     @Override
@@ -42,13 +44,21 @@ public final class LabEnvironment implements Environment {
     public String startup() {
         return """
                 import java.io.*;
+                import java.math.*;
                 import java.nio.file.*;
                 import java.time.Duration;
                 import java.util.*;
                 import java.util.concurrent.*;
                 import java.util.function.*;
                 import java.util.stream.*;
+                import org.benchtop.bench.Trial;
+                import org.benchtop.bench.measure.*;
+                import org.benchtop.bench.report.Report;
+                import org.benchtop.engine.*;
+                import org.benchtop.engine.config.*;
+                import org.benchtop.guests.lang.Guest;
                 import org.benchtop.shell.lab.*;
+                import org.benchtop.spi.*;
                 import static org.benchtop.shell.lab.Lab.*;
                 import static org.benchtop.notebook.display.Jupyter.*;
                 """;

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Pattern;
+import javax.lang.model.SourceVersion;
 import org.benchtop.engine.config.MachineSpec;
 import org.benchtop.engine.config.MachineYaml;
 import org.benchtop.engine.plugin.LoadedPlugin;
@@ -25,7 +26,64 @@ final class LabMagics {
     private LabMagics() {}
 
     static List<Magic> all() {
-        return List.of(new VmMagic(), new GuestMagic(), new PluginMagic());
+        return List.of(new VmMagic(), new QemuMagic(), new GuestMagic(), new PluginMagic());
+    }
+
+    /** The variable for a machine. */
+    private static String variable(Magic.Call call, String magic) {
+        List<String> words = call.words();
+        if (words.size() > 1) {
+            throw BenchtopException.config(magic + ": one name at most, got " + call.arguments());
+        }
+        String name = words.isEmpty() ? "vm" : words.getFirst();
+        if (!SourceVersion.isName(name) || name.indexOf('.') >= 0) {
+            throw BenchtopException.config(magic + ": \"" + name + "\" is not a name for a Java variable");
+        }
+        return name;
+    }
+
+    /** Makes a machine in the place of the open one of the same name, so that a cell can be run again. */
+    private static Vm put(Magic.Call call, String name, MachineSpec spec) throws Exception {
+        Lab.vms().stream().filter(open -> open.name().equals(spec.name())).forEach(Vm::close);
+        Vm vm = Lab.machine(spec);
+        try {
+            call.define(name, Vm.class, vm);
+        } catch (Exception e) {
+            vm.close();
+            throw e;
+        }
+        return vm;
+    }
+
+    /** {@code %%qemu [name]}. */
+    private static final class QemuMagic implements Magic {
+        @Override
+        public String name() {
+            return "qemu";
+        }
+
+        @Override
+        public String usage() {
+            return "%%qemu [name]";
+        }
+
+        @Override
+        public String summary() {
+            return "Make a machine from a QEMU command line and put it into a variable (default: vm).";
+        }
+
+        @Override
+        public boolean takesCell() {
+            return true;
+        }
+
+        @Override
+        public Object run(Call call) throws Exception {
+            String name = variable(call, "%%qemu");
+            MachineSpec spec = Lab.qemu(call.body().replace("\\\n", " ").replace('\n', ' '));
+            System.out.println(spec.toYaml().stripTrailing());
+            return put(call, name, spec);
+        }
     }
 
     /** {@code %%vm [name]}. */
@@ -54,14 +112,7 @@ final class LabMagics {
 
         @Override
         public Object run(Call call) throws Exception {
-            List<String> words = call.words();
-            if (words.size() > 1) {
-                throw BenchtopException.config("%%vm: one name at most, got " + call.arguments());
-            }
-            String name = words.isEmpty() ? "vm" : words.getFirst();
-            if (!javax.lang.model.SourceVersion.isName(name) || name.indexOf('.') >= 0) {
-                throw BenchtopException.config("%%vm: \"" + name + "\" is not a name for a Java variable");
-            }
+            String name = variable(call, "%%vm");
             // Lines above the body count, so that the lines in messages are those of the cell.
             MachineSpec spec = MachineYaml.parse(
                             "\n".repeat(call.bodyLine()) + call.body(),
@@ -70,15 +121,7 @@ final class LabMagics {
                             name,
                             variable -> Optional.ofNullable(System.getenv(variable)))
                     .spec();
-            Lab.vms().stream().filter(open -> open.name().equals(spec.name())).forEach(Vm::close);
-            Vm vm = Lab.machine(spec);
-            try {
-                call.define(name, Vm.class, vm);
-            } catch (Exception e) {
-                vm.close();
-                throw e;
-            }
-            return vm;
+            return put(call, name, spec);
         }
 
         @Override
@@ -112,7 +155,7 @@ final class LabMagics {
         @Override
         public @Nullable Object run(Call call) throws Exception {
             List<String> words = call.words();
-            if (words.size() != 1 || !javax.lang.model.SourceVersion.isName(words.getFirst())) {
+            if (words.size() != 1 || !SourceVersion.isName(words.getFirst())) {
                 throw BenchtopException.config("%%guest: name the program with one word, as in %%guest counter");
             }
             String name = words.getFirst();

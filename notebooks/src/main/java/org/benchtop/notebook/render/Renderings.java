@@ -15,6 +15,7 @@ import org.benchtop.engine.config.Units;
 import org.benchtop.shell.lab.CpuState;
 import org.benchtop.shell.lab.DeviceTree;
 import org.benchtop.shell.lab.DeviceView;
+import org.benchtop.shell.lab.Disassembly;
 import org.benchtop.shell.lab.ExitHistogram;
 import org.benchtop.shell.lab.MemoryView;
 import org.benchtop.shell.lab.PageMap;
@@ -47,6 +48,7 @@ public final class Renderings {
         html(renderer, CpuState.class, Renderings::registers);
         html(renderer, MemoryView.class, memory -> pre(memory.toString()));
         html(renderer, MemoryView.Diff.class, Renderings::difference);
+        html(renderer, Disassembly.class, Renderings::code);
         html(renderer, PciView.class, Renderings::pci);
         html(renderer, PageMap.class, Renderings::pages);
         html(renderer, PageWalk.class, Renderings::walk);
@@ -229,6 +231,20 @@ public final class Renderings {
                 .orElse("");
         return table + (flags.isEmpty() ? "" : "<div>flags: " + Markup.escape(flags) + "</div>")
                 + "<details><summary>segment, control and other registers</summary>" + others + "</details>";
+    }
+
+    private static String code(Disassembly code) {
+        HtmlTable table = new HtmlTable("mmml");
+        for (Disassembly.Line line : code.lines()) {
+            String look = line.current() ? HtmlTable.CHANGED : "";
+            table.begin()
+                    .cell((line.current() ? "▶ " : "") + hex(line.instruction().address()), look)
+                    .cell(bytes(line.instruction().bytes()), look)
+                    .cell(line.instruction().text(), look)
+                    .cell(line.source(), look)
+                    .end();
+        }
+        return table.toString();
     }
 
     private static String difference(MemoryView.Diff diff) {
