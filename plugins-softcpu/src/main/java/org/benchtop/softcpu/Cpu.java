@@ -123,6 +123,7 @@ public final class Cpu {
     long sysenterEsp;
     long sysenterEip;
     long tscAux;
+    long specCtrl;
     long tscOffset;
     long pat = 0x0007_0406_0007_0406L;
     long miscEnable = 1;
@@ -138,6 +139,7 @@ public final class Cpu {
 
     final int index;
     final SoftVm vm;
+    final SoftVcpu vcpu;
     final Mmu mmu;
     final CpuFault fault = new CpuFault();
     @Nullable LocalApic apic;
@@ -154,7 +156,7 @@ public final class Cpu {
     /** TLB of the current privilege. */
     long[] tlb;
 
-    /** Requests of other threads, see {@link SoftVcpu}; polled between blocks. */
+    /** Requests, see {@link SoftVcpu#request}; polled between blocks. */
     int pending;
 
     /** Executed instructions, exact between blocks. */
@@ -165,8 +167,9 @@ public final class Cpu {
 
     boolean halted;
 
-    Cpu(SoftVm vm, int index, CpuFeatures features) {
+    Cpu(SoftVm vm, SoftVcpu vcpu, int index, CpuFeatures features) {
         this.vm = vm;
+        this.vcpu = vcpu;
         this.index = index;
         this.features = features;
         this.mmu = new Mmu(this, vm);
@@ -284,7 +287,7 @@ public final class Cpu {
             mmu.selectSet();
         }
         if ((systemFlags & Flags.TF) != 0) {
-            pending |= SoftVcpu.STEP;
+            vcpu.request(SoftVcpu.STEP);
         }
     }
 
@@ -505,6 +508,71 @@ public final class Cpu {
         long value = top(size);
         stackPointer(r[RSP] + size);
         return value;
+    }
+
+    // ---- code ----
+
+    private static final int CACHED_BLOCKS = 1 << 14;
+
+    private final @Nullable Block[] blocks = new Block[CACHED_BLOCKS];
+
+    /** The terminator that wants to know the block that is looked for next, and its number for it. */
+    @Nullable Term linkFrom;
+
+    int linkSlot;
+
+    private static int blockSlot(long address) {
+        return (int) (address ^ address >>> 14) & CACHED_BLOCKS - 1;
+    }
+
+    /** The linear address of code. */
+    long codeLinear(long address) {
+        return codeSize == 8 ? address : address + segBase[CS] & 0xffff_ffffL;
+    }
+
+    long codeMask() {
+        return codeSize == 8 ? -1 : 0xffff_ffffL;
+    }
+
+    /** Whether a block's address still leads to its code. */
+    boolean maps(Block block) {
+        long linear = codeLinear(block.rip);
+        int e = ((int) (linear >>> 12) & TLB_MASK) << ENTRY_SHIFT;
+        if ((linear & PAGE_MASK) != tlb[e + EXEC_TAG] || linear + tlb[e + ADDEND] != block.host) {
+            return false;
+        }
+        if (block.secondHost == 0) {
+            return true;
+        }
+        long page = (linear & PAGE_MASK) + 4096 & codeMask();
+        int f = ((int) (page >>> 12) & TLB_MASK) << ENTRY_SHIFT;
+        return page == tlb[f + EXEC_TAG] && page + tlb[f + ADDEND] == block.secondHost;
+    }
+
+    /** Sets RIP and returns the block there if it is at hand. */
+    @Nullable Block cached(long target) {
+        Block block = blocks[blockSlot(target)];
+        if (block != null && block.rip == target && block.mode == modeKey && block.valid && maps(block)) {
+            return block;
+        }
+        rip = target;
+        return null;
+    }
+
+    /** {@link #cached}, asking the run loop to tell {@code term} what it finds if it is not. */
+    @Nullable Block wantsLink(Term term, int slot, long target) {
+        Block block = cached(target);
+        if (block == null) {
+            linkFrom = term;
+            linkSlot = slot;
+        } else {
+            term.link(slot, block);
+        }
+        return block;
+    }
+
+    void remember(Block block) {
+        blocks[blockSlot(block.rip)] = block;
     }
 
     // ---- modes ----

@@ -50,6 +50,8 @@ public final class Insn {
 
     /** Effective operand size in bytes: 2, 4 or 8 (not 1: byte opcodes know themselves). */
     public int operandSize;
+    /** {@link #operandSize}, or 1 for a byte opcode. */
+    int size;
     /** Effective address size in bytes: 2, 4 or 8. */
     public int addressSize;
     /** Code size: 2, 4 or 8 bytes (16-bit, 32-bit, 64-bit mode). */
@@ -88,10 +90,15 @@ public final class Insn {
     /** What it does; null for an undefined opcode. */
     @Nullable InsnHandler handler;
 
-    /** Properties for the block builder; see {@link Decoder}. */
+    /** Properties of the opcode; see {@link Opcodes}. */
     int flags;
 
     Insn() {}
+
+    /** Whether a block ends with this instruction. */
+    boolean ends() {
+        return (flags & Opcodes.END) != 0;
+    }
 
     /** ModRM.reg as an opcode extension: 0–7. */
     public int extension() {

@@ -8,6 +8,24 @@ public final class FpuState {
     /** SSE control and status. */
     public int mxcsr = 0x1f80;
 
+    /** Everything, for saved states. */
+    public byte[] save() {
+        java.nio.ByteBuffer buffer = java.nio.ByteBuffer.allocate(ymm.length * Long.BYTES + Integer.BYTES);
+        for (long word : ymm) {
+            buffer.putLong(word);
+        }
+        return buffer.putInt(mxcsr).array();
+    }
+
+    /** Sets what {@link #save} gave. */
+    public void restore(byte[] saved) {
+        java.nio.ByteBuffer buffer = java.nio.ByteBuffer.wrap(saved);
+        for (int i = 0; i < ymm.length; i++) {
+            ymm[i] = buffer.getLong();
+        }
+        mxcsr = buffer.getInt();
+    }
+
     /** The power-on state. */
     public void reset() {
         java.util.Arrays.fill(ymm, 0);

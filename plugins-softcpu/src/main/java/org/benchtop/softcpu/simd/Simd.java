@@ -12,6 +12,11 @@ import org.jspecify.annotations.Nullable;
 public final class Simd {
     private Simd() {}
 
+    /** Whether a feature of the vector unit (a constant of {@code CpuFeatures}) is complete enough to be offered to guests. */
+    public static boolean implementsFeature(int feature) {
+        return false;
+    }
+
     /** The handler of an instruction, or null if it is undefined. */
     public static @Nullable InsnHandler handler(Insn insn) {
         return null;
