@@ -161,9 +161,9 @@ final class CodePages {
             Block block = page.blocks[i];
             if (block.valid) {
                 block.invalidate();
-                long other = block.host == page.host ? block.secondHost : block.host;
-                if (other != 0) {
-                    remove(other, block);
+                long first = block.host & Cpu.PAGE_MASK;
+                if (block.secondHost != 0) {
+                    remove(first == page.host ? block.secondHost : first, block);
                 }
             }
         }

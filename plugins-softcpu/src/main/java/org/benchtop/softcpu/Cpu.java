@@ -520,6 +520,7 @@ public final class Cpu {
     @Nullable Term linkFrom;
 
     int linkSlot;
+    private long linkTarget;
 
     private static int blockSlot(long address) {
         return (int) (address ^ address >>> 14) & CACHED_BLOCKS - 1;
@@ -565,14 +566,24 @@ public final class Cpu {
         if (block == null) {
             linkFrom = term;
             linkSlot = slot;
+            linkTarget = target;
         } else {
             term.link(slot, block);
         }
         return block;
     }
 
-    void remember(Block block) {
+    /** A block was found at RIP: for {@link #cached}, and for who asked for it. */
+    void found(Block block) {
         blocks[blockSlot(block.rip)] = block;
+        Term from = linkFrom;
+        if (from != null) {
+            linkFrom = null;
+            // An interrupt may have come between.
+            if (linkTarget == block.rip) {
+                from.link(linkSlot, block);
+            }
+        }
     }
 
     // ---- modes ----

@@ -260,12 +260,7 @@ final class SoftVcpu implements Vcpu {
             c.linkFrom = null;
             return raise();
         }
-        c.remember(b);
-        Term from = c.linkFrom;
-        if (from != null) {
-            c.linkFrom = null;
-            from.link(c.linkSlot, b);
-        }
+        c.found(b);
         if (breakpoints.length + debugBreakpoints.length != 0) {
             VcpuExit exit = stopAtBreakpoint();
             if (exit != null) {
