@@ -1,5 +1,6 @@
 package org.benchtop.softcpu.fp;
 
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /** The x87, MMX, SSE and AVX registers of one vCPU. Not thread-safe: it belongs to its vCPU. */
@@ -32,6 +33,27 @@ public final class FpuState {
     /** Sets MXCSR; bits outside {@link MxcsrArithmetic#MXCSR_MASK} are the caller's to refuse. */
     public void mxcsr(int value) {
         sse.mxcsr(value);
+    }
+
+    /** Everything, for saved states. */
+    public byte[] save() {
+        ByteBuffer buffer = ByteBuffer.allocate(REGISTER_WORDS * Long.BYTES + Integer.BYTES + X87Unit.SAVED_BYTES);
+        for (int i = 0; i < REGISTER_WORDS; i++) {
+            buffer.putLong(ymm[i]);
+        }
+        buffer.putInt(mxcsr());
+        x87.save(buffer);
+        return buffer.array();
+    }
+
+    /** Sets what {@link #save} gave. */
+    public void restore(byte[] saved) {
+        ByteBuffer buffer = ByteBuffer.wrap(saved);
+        for (int i = 0; i < REGISTER_WORDS; i++) {
+            ymm[i] = buffer.getLong();
+        }
+        mxcsr(buffer.getInt());
+        x87.restore(buffer);
     }
 
     /** The power-on state. */

@@ -162,9 +162,9 @@ public final class MxcsrArithmetic {
         return (post & unmasked) == 0;
     }
 
-    /** Uses another rounding mode until {@link #restoreRounding}, as the immediate of ROUNDPS does. */
-    private void suppress() {
-        post &= ~PE;
+    /** Whether #XM is already certain, so that later steps of the instruction do not happen. */
+    public boolean stopped() {
+        return ((pre | post) & ~(mxcsr >> 7)) != 0;
     }
 
     private boolean masked(int exception) {
@@ -567,13 +567,14 @@ public final class MxcsrArithmetic {
             return soft.negative ? f.sign : 0;
         }
         long sign = soft.negative ? f.sign : 0;
-        soft.round(f.fractionBits + 1, 1 - f.bias, rounding);
-        boolean inexact = soft.inexact;
+        boolean underflowMasked = masked(UE);
+        // An unmasked underflow is rounded as if the exponent had no bound; the result is never stored.
+        soft.round(f.fractionBits + 1, underflowMasked ? 1 - f.bias : Integer.MIN_VALUE / 2, rounding);
+        if (soft.inexact) {
+            post |= PE;
+        }
         if (soft.exponent > f.bias) {
-            post |= OE;
-            if (masked(OE) || inexact) {
-                post |= PE;
-            }
+            post |= masked(OE) ? OE | PE : OE;
             boolean toInfinity = switch (rounding) {
                 case SoftFloat.NEAREST -> true;
                 case SoftFloat.DOWN -> soft.negative;
@@ -582,17 +583,19 @@ public final class MxcsrArithmetic {
             };
             return sign | (toInfinity ? f.infinity : f.infinity - 1);
         }
-        if (soft.tiny) {
-            if (!masked(UE)) {
-                post |= UE | (inexact ? PE : 0);
-            } else if ((mxcsr & FTZ) != 0) {
+        if (!underflowMasked) {
+            if (soft.exponent < 1 - f.bias) {
+                post |= UE;
+                return sign;
+            }
+        } else if (soft.tiny) {
+            if ((mxcsr & FTZ) != 0) {
                 post |= UE | PE;
                 return sign;
-            } else if (inexact) {
-                post |= UE | PE;
             }
-        } else if (inexact) {
-            post |= PE;
+            if (soft.inexact) {
+                post |= UE;
+            }
         }
         long fraction = soft.hi << 1 >>> (64 - f.fractionBits);
         long field = soft.hi < 0 ? soft.exponent + f.bias : 0;

@@ -57,9 +57,9 @@ public final class StateImages {
             cpu.store16(a + 2, unit.statusWord());
             cpu.store16(a + 4, unit.tagWord());
             cpu.store16(a + 6, ip);
-            cpu.store16(a + 8, real ? (ip >>> 16 & 15) << 12 | unit.lastOpcode : unit.lastInstructionSelector);
+            cpu.store16(a + 8, real ? (ip >>> 16 & 15) << 12 | unit.lastOpcode : 0);
             cpu.store16(a + 10, dp);
-            cpu.store16(a + 12, real ? (dp >>> 16 & 15) << 12 : unit.lastOperandSelector);
+            cpu.store16(a + 12, real ? (dp >>> 16 & 15) << 12 : 0);
             return;
         }
         cpu.store32(a, unit.control | 0xffff_0000);
@@ -72,9 +72,9 @@ public final class StateImages {
             cpu.store32(a + 24, (dp >>> 16) << 12);
         } else {
             cpu.store32(a + 12, ip);
-            cpu.store32(a + 16, unit.lastInstructionSelector | unit.lastOpcode << 16);
+            cpu.store32(a + 16, unit.lastOpcode << 16);
             cpu.store32(a + 20, dp);
-            cpu.store32(a + 24, unit.lastOperandSelector | 0xffff_0000);
+            cpu.store32(a + 24, 0xffff_0000);
         }
     }
 

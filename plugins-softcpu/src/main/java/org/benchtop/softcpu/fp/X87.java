@@ -221,10 +221,7 @@ public final class X87 {
 
     private static void compareFlags(int opcode, int modrm, boolean quiet, boolean pop) {
         stack(opcode, modrm, i -> (unit, cpu, insn) -> {
-            int flags = unit.compareFlags(i, quiet, pop);
-            if (flags >= 0) {
-                cpu.setStatus(flags);
-            }
+            cpu.setStatus(unit.compareFlags(i, quiet, pop));
         });
     }
 
@@ -329,7 +326,7 @@ public final class X87 {
         for (int opcode : new int[] {0xd9, 0xdd, 0xdf}) {
             stack(opcode, 0xc8, i -> (unit, cpu, insn) -> unit.exchange(i));
         }
-        stack(0xd9, 0xd8, i -> (unit, cpu, insn) -> unit.storeRegister(i, true));
+        stack(0xd9, 0xd8, i -> (unit, cpu, insn) -> unit.storeRegisterQuietly(i));
         stack(0xdd, 0xd0, i -> (unit, cpu, insn) -> unit.storeRegister(i, false));
         stack(0xdd, 0xd8, i -> (unit, cpu, insn) -> unit.storeRegister(i, true));
         stack(0xdf, 0xd0, i -> (unit, cpu, insn) -> unit.storeRegister(i, true));

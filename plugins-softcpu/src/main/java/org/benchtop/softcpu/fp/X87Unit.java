@@ -1,5 +1,8 @@
 package org.benchtop.softcpu.fp;
 
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+
 /**
  * The x87 register stack and its arithmetic (Intel SDM vol. 1, chapter 8): results in double-extended precision, correctly
  * rounded, with precision control, exact flags, masked and unmasked responses.
@@ -65,8 +68,6 @@ public final class X87Unit {
 
     long lastInstruction;
     long lastOperand;
-    int lastInstructionSelector;
-    int lastOperandSelector;
 
     /** Flags that the current instruction raises. */
     private int raised;
@@ -96,17 +97,40 @@ public final class X87Unit {
         lastOpcode = 0;
         lastInstruction = 0;
         lastOperand = 0;
-        lastInstructionSelector = 0;
-        lastOperandSelector = 0;
     }
 
     /** The power-on state; FNINIT does not clear the registers. */
     void reset() {
         init();
-        java.util.Arrays.fill(significand, 0);
-        java.util.Arrays.fill(signExponent, 0);
+        Arrays.fill(significand, 0);
+        Arrays.fill(signExponent, 0);
         control = 0x40;
         empty = 0;
+    }
+
+    /** The length of what {@link #save} writes. */
+    static final int SAVED_BYTES = 8 * 10 + 4 * 2 + 2 * 8;
+
+    void save(ByteBuffer buffer) {
+        for (int i = 0; i < 8; i++) {
+            buffer.putLong(significand[i]).putShort((short) signExponent[i]);
+        }
+        buffer.putShort((short) control).putShort((short) statusWord());
+        buffer.putShort((short) empty).putShort((short) lastOpcode);
+        buffer.putLong(lastInstruction).putLong(lastOperand);
+    }
+
+    void restore(ByteBuffer buffer) {
+        for (int i = 0; i < 8; i++) {
+            significand[i] = buffer.getLong();
+            signExponent[i] = buffer.getShort() & 0xffff;
+        }
+        control = buffer.getShort() & 0xffff;
+        statusWord(buffer.getShort() & 0xffff);
+        empty = buffer.getShort() & 0xff;
+        lastOpcode = buffer.getShort() & 0x7ff;
+        lastInstruction = buffer.getLong();
+        lastOperand = buffer.getLong();
     }
 
     // ---------------------------------------------------------------- words
@@ -439,7 +463,10 @@ public final class X87Unit {
             e -= WRAP;
             if (e > MAX_EXPONENT) {
                 // FSCALE can overflow twice as far.
-                overflow(sign, precision);
+                raised |= PE;
+                up = true;
+                valueSe = sign | EXPONENT;
+                value = INTEGER_BIT;
                 return;
             }
         } else if (!underflowMasked && e < MIN_EXPONENT) {
@@ -667,7 +694,7 @@ public final class X87Unit {
             if (m == 0 || (se & EXPONENT) >= BIAS + 63) {
                 valueSe = se;
                 value = m;
-            } else {
+            } else if (!stopped()) {
                 soft.set((se & SIGN) != 0, exponent(se, m), normal(m));
                 long whole = soft.roundToInteger(rounding());
                 if (soft.inexact) {
@@ -775,6 +802,7 @@ public final class X87Unit {
     /** FPREM ({@code nearest} false) and FPREM1. */
     void remainder(boolean nearest) {
         if (isEmpty(0) || isEmpty(1)) {
+            status &= ~C2;
             stackFault(0, false);
             return;
         }
@@ -785,6 +813,7 @@ public final class X87Unit {
         long b = significand[p];
         long quotient = 0;
         boolean partial = false;
+        boolean complete = false;
         if (!special(aSe, a, bSe, b)) {
             if (isInfinite(aSe, a) || b == 0) {
                 invalid();
@@ -792,6 +821,7 @@ public final class X87Unit {
                 denormals(aSe, a, bSe, b);
                 valueSe = aSe;
                 value = a;
+                complete = true;
                 if (!stopped() && a != 0 && !isInfinite(bSe, b)) {
                     int ea = exponent(aSe, a);
                     int eb = exponent(bSe, b);
@@ -852,14 +882,13 @@ public final class X87Unit {
         }
         if (!stopped()) {
             put(0, valueSe, value);
-            int conditions = partial
-                    ? C2
-                    : ((quotient & 4) != 0 ? C0 : 0) | ((quotient & 2) != 0 ? C3 : 0) | ((quotient & 1) != 0 ? C1 : 0);
-            if ((raised & IE) != 0) {
-                conditions = 0;
+            status &= ~C2;
+            if (partial) {
+                status = status & ~(C0 | C3) | C2;
+            } else if (complete) {
+                up = (quotient & 1) != 0;
+                status = status & ~(C0 | C3) | ((quotient & 4) != 0 ? C0 : 0) | ((quotient & 2) != 0 ? C3 : 0);
             }
-            up = (conditions & C1) != 0;
-            status = status & ~(C0 | C2 | C3) | conditions & (C0 | C2 | C3);
         }
         settle();
     }
@@ -921,9 +950,10 @@ public final class X87Unit {
 
     private void compare(int bSe, long b, boolean quiet, int pops, boolean fault) {
         int c = relation(bSe, b, quiet, fault);
+        // The condition codes tell the relation even if an unmasked exception keeps the stack as it is.
+        int bits = c == UNORDERED ? C0 | C2 | C3 : c < 0 ? C0 : c == 0 ? C3 : 0;
+        status = status & ~(C0 | C2 | C3) | bits;
         if (!stopped()) {
-            int bits = c == UNORDERED ? C0 | C2 | C3 : c < 0 ? C0 : c == 0 ? C3 : 0;
-            status = status & ~(C0 | C2 | C3) | bits;
             for (int n = 0; n < pops; n++) {
                 pop();
             }
@@ -931,19 +961,17 @@ public final class X87Unit {
         settle();
     }
 
-    /** FCOMI and FUCOMI: ZF, PF and CF as in RFLAGS, or -1 if they must not change. */
+    /** FCOMI and FUCOMI: ZF, PF and CF as in RFLAGS. C1 changes only with a stack fault. */
     int compareFlags(int i, boolean quiet, boolean pop) {
         int p = physical(i);
-        int c = relation(signExponent[p], significand[p], quiet, isEmpty(0) || isEmpty(i));
-        int flags = -1;
-        if (!stopped()) {
-            flags = c == UNORDERED ? 0x45 : c < 0 ? 1 : c == 0 ? 0x40 : 0;
-            if (pop) {
-                pop();
-            }
+        boolean fault = isEmpty(0) || isEmpty(i);
+        int c = relation(signExponent[p], significand[p], quiet, fault);
+        if (pop && !stopped()) {
+            pop();
         }
+        up = !fault && (status & C1) != 0;
         settle();
-        return flags;
+        return c == UNORDERED ? 0x45 : c < 0 ? 1 : c == 0 ? 0x40 : 0;
     }
 
     private static final int UNORDERED = 2;
@@ -1020,10 +1048,12 @@ public final class X87Unit {
             raised |= IE;
             value |= QUIET_BIT;
         }
+        boolean push = (raised & ~control) == 0;
         if (valueDenormal) {
+            // Does not keep the value from being pushed, even unmasked.
             raised |= DE;
         }
-        if (!stopped()) {
+        if (push) {
             top = top - 1 & 7;
             put(0, valueSe, value);
         }
@@ -1053,10 +1083,6 @@ public final class X87Unit {
 
     /** FLD ST(i). */
     void loadRegister(int i) {
-        if (!isEmpty(7)) {
-            pushFault();
-            return;
-        }
         if (isEmpty(i)) {
             underflow();
             if (!stopped()) {
@@ -1064,6 +1090,10 @@ public final class X87Unit {
                 put(0, INDEFINITE_SE, INDEFINITE);
             }
             settle();
+            return;
+        }
+        if (!isEmpty(7)) {
+            pushFault();
             return;
         }
         int p = physical(i);
@@ -1094,6 +1124,16 @@ public final class X87Unit {
         valueSe = signExponent[top];
         value = significand[top];
         store(i, pop);
+    }
+
+    /** The undocumented FSTP of D9 D8 to DF, which does not look at tags of an empty ST(0). */
+    void storeRegisterQuietly(int i) {
+        if (isEmpty(0)) {
+            status &= ~C1;
+            pop();
+            return;
+        }
+        storeRegister(i, true);
     }
 
     /** FXCH. */
@@ -1136,7 +1176,6 @@ public final class X87Unit {
             signExponent[top] = signExponent[p];
             significand[top] = significand[p];
         }
-        settle();
     }
 
     /** FCHS and FABS. */
@@ -1152,6 +1191,7 @@ public final class X87Unit {
     /** FFREE and the pop of FFREEP. */
     void free(int i, boolean pop) {
         empty |= 1 << physical(i);
+        status &= ~C1;
         if (pop) {
             pop();
         }
@@ -1214,11 +1254,12 @@ public final class X87Unit {
         }
         up = soft.roundedUp;
         if (soft.exponent > bias) {
-            raised |= OE;
             if ((control & OE) == 0) {
+                raised = raised & ~PE | OE;
+                up = false;
                 return false;
             }
-            raised |= PE;
+            raised |= OE | PE;
             up = switch (rounding()) {
                 case SoftFloat.NEAREST -> true;
                 case SoftFloat.DOWN -> s != 0;
@@ -1230,7 +1271,8 @@ public final class X87Unit {
         }
         if (soft.tiny) {
             if ((control & UE) == 0) {
-                raised |= UE;
+                raised = raised & ~PE | UE;
+                up = false;
                 return false;
             }
             if (soft.inexact) {
@@ -1529,6 +1571,7 @@ public final class X87Unit {
     /** FSIN and FCOS. */
     void sine(boolean cosine) {
         if (isEmpty(0)) {
+            status &= ~C2;
             stackFault(0, false);
             return;
         }
@@ -1552,9 +1595,7 @@ public final class X87Unit {
                 }
             }
         }
-        if (!stopped()) {
-            status = status & ~C2 | (outOfRange ? C2 : 0);
-        }
+        status = status & ~C2 | (outOfRange ? C2 : 0);
         store(0, false);
     }
 
@@ -1576,8 +1617,8 @@ public final class X87Unit {
             boolean overflow = full && !isEmpty(0);
             raised |= IE | SF;
             up = overflow;
+            status &= ~C2;
             if (!stopped()) {
-                status &= ~C2;
                 put(0, INDEFINITE_SE, INDEFINITE);
                 top = top - 1 & 7;
                 put(0, INDEFINITE_SE, INDEFINITE);
@@ -1620,8 +1661,8 @@ public final class X87Unit {
                 }
             }
         }
+        status &= ~C2;
         if (!stopped()) {
-            status &= ~C2;
             put(0, valueSe, value);
             top = top - 1 & 7;
             put(0, secondSe, second);
@@ -1639,6 +1680,7 @@ public final class X87Unit {
 
     /** EMMS. */
     public void emms() {
+        top = 0;
         empty = 0xff;
     }
 

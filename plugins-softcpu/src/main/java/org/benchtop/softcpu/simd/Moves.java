@@ -618,6 +618,10 @@ final class Moves {
                 unit = Vector.mmx(cpu, CpuFeatures.MMX);
             }
             long x = MmxHandler.source(cpu, in, unit, 8);
+            if (!in.memory) {
+                // Even if #XM follows.
+                unit.enterMmx();
+            }
             int d = Vector.reg(in);
             MxcsrArithmetic m = cpu.fpu.sse;
             if (binary64) {
@@ -631,9 +635,6 @@ final class Moves {
                 }
                 v[d] = r;
             }
-            if (!in.memory) {
-                unit.enterMmx();
-            }
         };
     }
 
@@ -644,6 +645,8 @@ final class Moves {
             X87Unit unit = Vector.mmx(cpu, CpuFeatures.MMX);
             Vector.load(cpu, in, v, binary64 ? 16 : 8, binary64);
             int b = Vector.rm(in);
+            // Even if #XM follows.
+            unit.enterMmx();
             MxcsrArithmetic m = cpu.fpu.sse;
             m.begin();
             int low = binary64 ? m.toInt64(v[b], truncate) : m.toInt32((int) v[b], truncate);
@@ -651,7 +654,6 @@ final class Moves {
             if (!m.finish()) {
                 throw Vector.floatException(cpu);
             }
-            unit.enterMmx();
             unit.mmx(in.reg & 7, low & 0xffff_ffffL | (long) high << 32);
         };
     }

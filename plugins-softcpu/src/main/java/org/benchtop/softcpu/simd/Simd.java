@@ -29,6 +29,11 @@ public final class Simd {
 
     private Simd() {}
 
+    /** Whether a feature of the vector unit (a constant of {@code CpuFeatures}) is complete enough to be offered to guests. */
+    public static boolean implementsFeature(int feature) {
+        return feature != CpuFeatures.SHA;
+    }
+
     /** The handler of an instruction, or null if it is undefined. */
     public static @Nullable InsnHandler handler(Insn insn) {
         if (insn.map < 1 || insn.map > 3) {
