@@ -67,14 +67,14 @@ final class Differential implements AutoCloseable {
         }
     }
 
-    final HostProcessor host;
+    final HostVectorUnit host;
     final SoftProcessor soft;
     /** How many cases have been compared. */
     long cases;
 
     Differential() {
         soft = new SoftProcessor("max");
-        host = HostProcessor.open();
+        host = HostVectorUnit.open();
     }
 
     /** Compares; on a difference, drops instructions that do not matter and says what remains. */
@@ -145,14 +145,14 @@ final class Differential implements AutoCloseable {
 
     private void runHost(Case c) {
         MemorySegment f = host.frame();
-        MemorySegment.copy(c.state, 0, f, BYTE, HostProcessor.STATE_IN, c.state.length);
+        MemorySegment.copy(c.state, 0, f, BYTE, HostVectorUnit.STATE_IN, c.state.length);
         for (int i = 0; i < 16; i++) {
-            f.set(LONG, HostProcessor.REGISTERS_IN + 8L * i, c.registers[i]);
+            f.set(LONG, HostVectorUnit.REGISTERS_IN + 8L * i, c.registers[i]);
         }
-        f.set(LONG, HostProcessor.REGISTERS_IN + 8L * Cpu.RDI, f.address() + HostProcessor.DATA);
-        f.set(LONG, HostProcessor.FLAGS_IN, c.status | 0x202L);
-        MemorySegment.copy(c.data, 0, f, BYTE, HostProcessor.DATA, c.data.length);
-        f.asSlice(HostProcessor.STATE_OUT, IMAGE_BYTES).fill((byte) 0);
+        f.set(LONG, HostVectorUnit.REGISTERS_IN + 8L * Cpu.RDI, f.address() + HostVectorUnit.DATA);
+        f.set(LONG, HostVectorUnit.FLAGS_IN, c.status | 0x202L);
+        MemorySegment.copy(c.data, 0, f, BYTE, HostVectorUnit.DATA, c.data.length);
+        f.asSlice(HostVectorUnit.STATE_OUT, IMAGE_BYTES).fill((byte) 0);
         host.execute(c.code());
     }
 
@@ -188,14 +188,14 @@ final class Differential implements AutoCloseable {
     private String compare(Case c) {
         StringBuilder s = new StringBuilder();
         MemorySegment f = host.frame();
-        MemorySegment out = f.asSlice(HostProcessor.STATE_OUT, IMAGE_BYTES);
+        MemorySegment out = f.asSlice(HostVectorUnit.STATE_OUT, IMAGE_BYTES);
         Cpu cpu = soft.cpu;
-        int signal = vector(f.get(LONG, HostProcessor.SIGNAL));
+        int signal = vector(f.get(LONG, HostVectorUnit.SIGNAL));
         int expected = switch (soft.vector) {
             case -1 -> 0;
-            case CpuFault.UD -> HostProcessor.SIGILL;
-            case CpuFault.MF, CpuFault.XM -> HostProcessor.SIGFPE;
-            default -> HostProcessor.SIGSEGV;
+            case CpuFault.UD -> HostVectorUnit.SIGILL;
+            case CpuFault.MF, CpuFault.XM -> HostVectorUnit.SIGFPE;
+            default -> HostVectorUnit.SIGSEGV;
         };
         if (signal != expected) {
             s.append("signal of the host ").append(signal).append(", vector of ours ").append(soft.vector).append('\n');
@@ -207,13 +207,13 @@ final class Differential implements AutoCloseable {
         }
         for (int i = 0; i < 16; i++) {
             if (i != Cpu.RDI && i != Cpu.RSP) {
-                line(s, "r" + i, f.get(LONG, HostProcessor.REGISTERS_OUT + 8L * i), cpu.r[i]);
+                line(s, "r" + i, f.get(LONG, HostVectorUnit.REGISTERS_OUT + 8L * i), cpu.r[i]);
             }
         }
         line(
                 s,
                 "status",
-                f.get(LONG, HostProcessor.FLAGS_OUT) & c.statusMask,
+                f.get(LONG, HostVectorUnit.FLAGS_OUT) & c.statusMask,
                 cpu.status() & c.statusMask);
         compareX87(c, s, out);
         line(s, "mxcsr", out.get(INT, 24), cpu.fpu.mxcsr());
@@ -229,7 +229,7 @@ final class Differential implements AutoCloseable {
             line(
                     s,
                     "data+" + i,
-                    f.get(LONG, HostProcessor.DATA + (long) i),
+                    f.get(LONG, HostVectorUnit.DATA + (long) i),
                     soft.memory().get(LONG, SoftProcessor.DATA + (long) i));
         }
         return s.toString();

@@ -14,7 +14,7 @@ import org.benchtop.spi.memory.MemoryAccess;
 final class SoftProcessor implements AutoCloseable {
     /** Where instructions are. */
     static final int CODE = 0x1000;
-    /** Where {@link HostProcessor#DATA} is here. */
+    /** Where {@link HostVectorUnit#DATA} is here. */
     static final int DATA = 0x4000;
 
     private static final int MEMORY_BYTES = 0x10000;

@@ -22,7 +22,7 @@ import java.util.TreeSet;
  * everything. SIGFPE, SIGSEGV, SIGBUS and SIGILL inside the page are taken as the exceptions they stand for; elsewhere they
  * go to the handlers of the JVM. x86-64 Linux only. One thread at a time.
  */
-final class HostProcessor implements AutoCloseable {
+final class HostVectorUnit implements AutoCloseable {
     /** Offset in {@link #frame()} of the state before: an XSAVE image in standard format. */
     static final int STATE_IN = 0;
     /** The state after. */
@@ -71,7 +71,7 @@ final class HostProcessor implements AutoCloseable {
     private byte[] assembled = new byte[256];
     private int length;
 
-    private HostProcessor() throws Throwable {
+    private HostVectorUnit() throws Throwable {
         Linker linker = Linker.nativeLinker();
         SymbolLookup libc = linker.defaultLookup();
         MethodHandle mmap = linker.downcallHandle(
@@ -130,9 +130,9 @@ final class HostProcessor implements AutoCloseable {
         }
     }
 
-    static HostProcessor open() {
+    static HostVectorUnit open() {
         try {
-            return new HostProcessor();
+            return new HostVectorUnit();
         } catch (RuntimeException | Error e) {
             throw e;
         } catch (Throwable e) {
