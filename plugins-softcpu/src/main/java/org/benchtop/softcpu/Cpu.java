@@ -363,7 +363,7 @@ public final class Cpu {
     }
 
     /** A segment's linear address for string and stack accesses in any mode. */
-    long linear(int seg, long offset, int size, boolean write) {
+    public long linear(int seg, long offset, int size, boolean write) {
         if (codeSize == 8) {
             return seg >= FS ? offset + segBase[seg] : offset;
         }

@@ -87,8 +87,8 @@ public final class CpuFeatures {
         "0:fpu 1:vme! 2:de 3:pse 4:tsc 5:msr 6:pae 7:mce 8:cx8 9:apic 11:sep 12:mtrr 13:pge 14:mca 15:cmov 16:pat 17:pse36"
                 + " 19:clflush 23:mmx 24:fxsr 25:sse 26:sse2 27:ss! 28:ht",
         // 1.ECX
-        "0:pni 1:pclmulqdq 3:monitor! 9:ssse3 12:fma! 13:cx16 17:pcid 19:sse4_1 20:sse4_2 21:x2apic 22:movbe 23:popcnt"
-                + " 24:tsc_deadline_timer 25:aes 26:xsave 28:avx 29:f16c! 30:rdrand 31:hypervisor",
+        "0:pni 1:pclmulqdq 3:monitor! 9:ssse3 12:fma 13:cx16 17:pcid 19:sse4_1 20:sse4_2 21:x2apic 22:movbe 23:popcnt"
+                + " 24:tsc_deadline_timer 25:aes 26:xsave 28:avx 29:f16c 30:rdrand 31:hypervisor",
         // 7.EBX
         "0:fsgsbase 1:tsc_adjust! 3:bmi1 5:avx2 7:smep 8:bmi2 9:erms 10:invpcid 18:rdseed 19:adx 20:smap 23:clflushopt"
                 + " 24:clwb 29:sha_ni!",
@@ -114,7 +114,7 @@ public final class CpuFeatures {
                     + " spec_ctrl arch_capabilities";
     private static final String V2 = V1 + " cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3 pclmulqdq aes";
     private static final String V3 = V2
-            + " avx avx2 bmi1 bmi2 abm movbe xsave xsaveopt xsavec erms fsrm rdrand rdseed adx smep smap umip fsgsbase"
+            + " avx avx2 fma f16c bmi1 bmi2 abm movbe xsave xsaveopt xsavec erms fsrm rdrand rdseed adx smep smap umip fsgsbase"
             + " pcid invpcid pdpe1gb rdpid clflushopt clwb 3dnowprefetch";
     private static final String[] HIDDEN_FROM_MAX = {"la57", "pcid", "invpcid"};
 

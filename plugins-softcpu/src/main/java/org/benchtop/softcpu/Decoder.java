@@ -322,6 +322,7 @@ final class Decoder {
         boolean sibAbsolute = false;
         if (rm == 4) {
             int sib = next8();
+            in.sib = sib;
             in.scale = sib >> 6;
             int index = sib >> 3 & 7 | (rex & 2) << 2;
             if (index != 4) {

@@ -70,6 +70,8 @@ public final class Insn {
     public int base = NO_REGISTER;
     /** Index register, 0–15 or {@link #NO_REGISTER}. */
     public int index = NO_REGISTER;
+    /** The SIB byte, or -1. */
+    public int sib = -1;
     /** The index is shifted left by this. */
     public int scale;
     /** Displacement; RIP-relative addresses are already absolute. */
