@@ -1518,8 +1518,7 @@ public final class X87Unit {
             raised |= PE;
             return;
         }
-        transcendental.log2p1(
-                soft, xSign != 0, exponent(xSe, x), normal(x), ySign != 0, exponent(ySe, y), normal(y));
+        transcendental.log2p1(soft, xSign != 0, exponent(xSe, x), normal(x), ySign != 0, exponent(ySe, y), normal(y));
         pack(64);
         raised |= PE;
     }
@@ -1561,8 +1560,7 @@ public final class X87Unit {
         } else if (x == 0) {
             transcendental.pi(soft, ySign != 0, 2);
         } else {
-            transcendental.atan2(
-                    soft, ySign != 0, exponent(ySe, y), normal(y), xNegative, exponent(xSe, x), normal(x));
+            transcendental.atan2(soft, ySign != 0, exponent(ySe, y), normal(y), xNegative, exponent(xSe, x), normal(x));
         }
         pack(64);
         raised |= PE;
