@@ -94,6 +94,11 @@ public final class X87Unit {
         status = 0;
         top = 0;
         empty = 0xff;
+        forgetPointers();
+    }
+
+    /** Clears opcode, instruction and operand pointers. */
+    public void forgetPointers() {
         lastOpcode = 0;
         lastInstruction = 0;
         lastOperand = 0;
@@ -880,9 +885,9 @@ public final class X87Unit {
                 }
             }
         }
+        status &= ~C2;
         if (!stopped()) {
             put(0, valueSe, value);
-            status &= ~C2;
             if (partial) {
                 status = status & ~(C0 | C3) | C2;
             } else if (complete) {
