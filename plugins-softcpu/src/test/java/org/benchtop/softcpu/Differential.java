@@ -114,8 +114,8 @@ final class Differential implements AutoCloseable {
 
     private String describe(Case c, String difference) {
         HexFormat hex = HexFormat.of();
-        StringBuilder s = new StringBuilder("case " + cases + " (repeat with -Dbenchtop.test.seed=" + seed
-                + "): the host and we differ\ncode:");
+        StringBuilder s = new StringBuilder(
+                "case " + cases + " (repeat with -Dbenchtop.test.seed=" + seed + "): the host and we differ\ncode:");
         for (byte[] insn : c.instructions) {
             s.append(' ').append(hex.formatHex(insn));
         }
@@ -211,11 +211,19 @@ final class Differential implements AutoCloseable {
             default -> HostVectorUnit.SIGSEGV;
         };
         if (signal != expected) {
-            s.append("signal of the host ").append(signal).append(", vector of ours ").append(soft.vector).append('\n');
+            s.append("signal of the host ")
+                    .append(signal)
+                    .append(", vector of ours ")
+                    .append(soft.vector)
+                    .append('\n');
             return s.toString();
         }
         if (signal != 0 && host.signalOffset() != soft.faultOffset) {
-            s.append("fault at ").append(host.signalOffset()).append(", ours at ").append(soft.faultOffset).append('\n');
+            s.append("fault at ")
+                    .append(host.signalOffset())
+                    .append(", ours at ")
+                    .append(soft.faultOffset)
+                    .append('\n');
             return s.toString();
         }
         for (int i = 0; i < 16; i++) {
@@ -223,11 +231,7 @@ final class Differential implements AutoCloseable {
                 line(s, "r" + i, f.get(LONG, HostVectorUnit.REGISTERS_OUT + 8L * i), cpu.r[i]);
             }
         }
-        line(
-                s,
-                "status",
-                f.get(LONG, HostVectorUnit.FLAGS_OUT) & STATUS,
-                cpu.status() & STATUS);
+        line(s, "status", f.get(LONG, HostVectorUnit.FLAGS_OUT) & STATUS, cpu.status() & STATUS);
         compareX87(c, s, out);
         line(s, "mxcsr", out.get(INT, 24), cpu.fpu.mxcsr());
         for (int i = 0; i < 16; i++) {
@@ -350,8 +354,9 @@ final class Differential implements AutoCloseable {
     static long operand(SplittableRandom random) {
         return switch (random.nextInt(12)) {
             case 0, 1 -> DOUBLES[random.nextInt(DOUBLES.length)];
-            case 2, 3 -> FLOATS[random.nextInt(FLOATS.length)] & 0xffff_ffffL
-                    | (long) FLOATS[random.nextInt(FLOATS.length)] << 32;
+            case 2, 3 ->
+                FLOATS[random.nextInt(FLOATS.length)] & 0xffff_ffffL
+                        | (long) FLOATS[random.nextInt(FLOATS.length)] << 32;
             case 4 -> DOUBLES[random.nextInt(DOUBLES.length)] + random.nextInt(-2, 3);
             case 5 -> 0x3ff0_0000_0000_0000L + random.nextLong(0x0040_0000_0000_0000L);
             case 6 -> {
@@ -359,8 +364,9 @@ final class Differential implements AutoCloseable {
                 yield low | (0x3f80_0000L + random.nextInt(0x0180_0000)) << 32;
             }
             case 7 -> Double.doubleToRawLongBits(random.nextInt(-1000, 1000));
-            case 8 -> Float.floatToRawIntBits(random.nextInt(-1000, 1000)) & 0xffff_ffffL
-                    | (long) Float.floatToRawIntBits(random.nextInt(-1000, 1000) / 8f) << 32;
+            case 8 ->
+                Float.floatToRawIntBits(random.nextInt(-1000, 1000)) & 0xffff_ffffL
+                        | (long) Float.floatToRawIntBits(random.nextInt(-1000, 1000) / 8f) << 32;
             case 9 -> random.nextInt(64);
             default -> random.nextLong();
         };
@@ -439,7 +445,8 @@ final class Differential implements AutoCloseable {
         int status = random.nextInt() & 0x7f00;
         status |= random.nextInt(2) == 0 ? random.nextInt() & 0x7f & control & 0x3f : 0;
         image.set(SHORT, 2, (short) status);
-        image.set(BYTE, 4, (byte) (random.nextInt(4) == 0 ? random.nextInt() : random.nextInt(2) == 0 ? 0xff : emptyHalf(status)));
+        image.set(BYTE, 4, (byte)
+                (random.nextInt(4) == 0 ? random.nextInt() : random.nextInt(2) == 0 ? 0xff : emptyHalf(status)));
         for (int i = 0; i < 8; i++) {
             image.set(SHORT, 40 + 16L * i, (short) exponent(random));
             image.set(LONG, 32 + 16L * i, significand(random));

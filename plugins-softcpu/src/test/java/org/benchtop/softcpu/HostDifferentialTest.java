@@ -29,7 +29,19 @@ class HostDifferentialTest {
     private static final int STATUS = 0x8d5;
 
     private static final long[] CORNERS = {
-        0, 1, 2, -1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0x7fff_ffffL, 0x8000_0000L, 0xffff_ffffL, Long.MAX_VALUE,
+        0,
+        1,
+        2,
+        -1,
+        0x7f,
+        0x80,
+        0xff,
+        0x7fff,
+        0x8000,
+        0x7fff_ffffL,
+        0x8000_0000L,
+        0xffff_ffffL,
+        Long.MAX_VALUE,
         Long.MIN_VALUE,
     };
 
@@ -139,8 +151,10 @@ class HostDifferentialTest {
                     List<byte[]> smallest = minimise(machine, host, sequence, start);
                     String difference = compare(machine, host, smallest, start);
                     HexFormat hex = HexFormat.ofDelimiter(" ");
-                    fail("seed " + (SEED + i) + ": " + smallest.stream().map(hex::formatHex).toList() + difference
-                            + " from " + java.util.Arrays.stream(start.registers)
+                    fail("seed " + (SEED + i) + ": "
+                            + smallest.stream().map(hex::formatHex).toList() + difference
+                            + " from "
+                            + java.util.Arrays.stream(start.registers)
                                     .mapToObj(Long::toHexString)
                                     .toList());
                 }

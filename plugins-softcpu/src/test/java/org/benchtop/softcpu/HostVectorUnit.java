@@ -108,7 +108,8 @@ final class HostVectorUnit implements AutoCloseable {
 
     /** Why there is no referee here, or null. */
     static String missing() {
-        if (!System.getProperty("os.arch").equals("amd64") || !System.getProperty("os.name").equals("Linux")) {
+        if (!System.getProperty("os.arch").equals("amd64")
+                || !System.getProperty("os.name").equals("Linux")) {
             return "needs x86-64 Linux";
         }
         return features().containsAll(Set.of("xsave", "sse4_2", "aes", "pclmulqdq"))
@@ -122,8 +123,8 @@ final class HostVectorUnit implements AutoCloseable {
             return Files.readAllLines(Path.of("/proc/cpuinfo")).stream()
                     .filter(line -> line.startsWith("flags"))
                     .findFirst()
-                    .map(line -> new TreeSet<>(
-                            Arrays.asList(line.substring(line.indexOf(':') + 1).trim().split(" "))))
+                    .map(line -> new TreeSet<>(Arrays.asList(
+                            line.substring(line.indexOf(':') + 1).trim().split(" "))))
                     .orElseGet(TreeSet::new);
         } catch (IOException e) {
             return Set.of();
@@ -157,7 +158,8 @@ final class HostVectorUnit implements AutoCloseable {
         code.set(ValueLayout.JAVA_INT_UNALIGNED, at + 1, EPILOGUE - (at + 5));
         frame.set(ValueLayout.JAVA_LONG, SIGNAL, 0);
         try {
-            // SAFETY: the frame of code keeps the calling convention; faults in the bytes come back through the handler.
+            // SAFETY: the frame of code keeps the calling convention; faults in the bytes come back through the
+            // handler.
             run.invokeExact();
         } catch (Throwable e) {
             throw new AssertionError(e);

@@ -128,7 +128,10 @@ class StateImagesDifferentialTest {
     void xsaveAndXrstorAgreeWithTheHost() {
         SplittableRandom random = new SplittableRandom(differential.seed + 5);
         List<byte[]> forms = List.of(
-                insn(4, 0x48, 0x0f, 0xae), insn(6, 0x48, 0x0f, 0xae), insn(4, 0x48, 0x0f, 0xc7), insn(5, 0x48, 0x0f, 0xae));
+                insn(4, 0x48, 0x0f, 0xae),
+                insn(6, 0x48, 0x0f, 0xae),
+                insn(4, 0x48, 0x0f, 0xc7),
+                insn(5, 0x48, 0x0f, 0xae));
         for (int i = 0; i < 4 * CASES; i++) {
             byte[] form = forms.get(i % 4);
             Differential.Case c = start(random);

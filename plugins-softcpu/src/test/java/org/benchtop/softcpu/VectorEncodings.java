@@ -10,8 +10,10 @@ final class VectorEncodings {
     record Opcode(int map, int pp, int opcode, boolean vex) {
         @Override
         public String toString() {
-            return (vex ? "vex " : "") + new String[] {"", "66 ", "f3 ", "f2 "}[pp]
-                    + new String[] {"", "0f ", "0f38 ", "0f3a "}[map] + String.format("%02x", opcode);
+            return (vex ? "vex " : "")
+                    + new String[] {"", "66 ", "f3 ", "f2 "}[pp]
+                    + new String[] {"", "0f ", "0f38 ", "0f3a "}[map]
+                    + String.format("%02x", opcode);
         }
     }
 
@@ -76,8 +78,10 @@ final class VectorEncodings {
 
     private static boolean immediate(Opcode o) {
         return o.map == 3
-                || o.map == 1 && (o.opcode >= 0x70 && o.opcode <= 0x73 || o.opcode == 0xc2
-                        || o.opcode >= 0xc4 && o.opcode <= 0xc6);
+                || o.map == 1
+                        && (o.opcode >= 0x70 && o.opcode <= 0x73
+                                || o.opcode == 0xc2
+                                || o.opcode >= 0xc4 && o.opcode <= 0xc6);
     }
 
     static byte[] encode(Opcode o, boolean w, int l, int vvvv, int r, int b, int modrm, int disp, int imm) {

@@ -387,8 +387,7 @@ public final class MxcsrArithmetic {
 
     /** Fused {@code ±(a × b) ± c}; NaNs are taken in the order a, b, c of the instruction's operands. */
     public int fma32(int a, int b, int c, boolean negateProduct, boolean negateAddend) {
-        return (int) fma(
-                F32, a & 0xffff_ffffL, b & 0xffff_ffffL, c & 0xffff_ffffL, negateProduct, negateAddend);
+        return (int) fma(F32, a & 0xffff_ffffL, b & 0xffff_ffffL, c & 0xffff_ffffL, negateProduct, negateAddend);
     }
 
     /** CMPSS: whether the 5-bit predicate of VCMPSS holds. */

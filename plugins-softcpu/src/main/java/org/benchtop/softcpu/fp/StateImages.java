@@ -140,9 +140,7 @@ public final class StateImages {
         readEnvironment(unit, cpu, a, environment);
         for (int i = 0; i < 8; i++) {
             unit.register(
-                    unit.top + i & 7,
-                    cpu.load16(a + environment + 10 * i + 8),
-                    cpu.load64(a + environment + 10 * i));
+                    unit.top + i & 7, cpu.load16(a + environment + 10 * i + 8), cpu.load64(a + environment + 10 * i));
         }
     }
 

@@ -143,8 +143,7 @@ final class Transcendental {
         residual.add(x.negative, x.exponent, x.hi, x.lo, SoftFloat.NEAREST);
         copy(x, quotient);
         if (residual.hi != 0) {
-            quotient.divide(
-                    residual.negative != y.negative, residual.exponent, residual.hi, y.exponent, y.hi);
+            quotient.divide(residual.negative != y.negative, residual.exponent, residual.hi, y.exponent, y.hi);
             add(x, quotient);
         }
     }
@@ -224,8 +223,7 @@ final class Transcendental {
     }
 
     /** y × log2(x + 1), for x &gt; -1. */
-    void log2p1(
-            SoftFloat result, boolean xSign, int xExponent, long x, boolean ySign, int yExponent, long y) {
+    void log2p1(SoftFloat result, boolean xSign, int xExponent, long x, boolean ySign, int yExponent, long y) {
         a.set(xSign, xExponent, x);
         if (xExponent <= -2) {
             // log2(1 + x) = 2 atanh(x / (2 + x)) / ln 2
@@ -249,8 +247,7 @@ final class Transcendental {
     }
 
     /** The angle of (x, y), by its signs in all four quadrants. */
-    void atan2(
-            SoftFloat result, boolean ySign, int yExponent, long y, boolean xSign, int xExponent, long x) {
+    void atan2(SoftFloat result, boolean ySign, int yExponent, long y, boolean xSign, int xExponent, long x) {
         boolean steep = yExponent > xExponent || (yExponent == xExponent && Long.compareUnsigned(y, x) > 0);
         a.set(false, steep ? xExponent : yExponent, steep ? x : y);
         b.set(false, steep ? yExponent : xExponent, steep ? y : x);

@@ -184,21 +184,15 @@ public final class X87 {
             int operation = extension;
             if (operation == 2 || operation == 3) {
                 int pops = operation - 2;
-                memory(
-                        opcode,
-                        extension,
-                        waiting((unit, cpu, insn) -> {
-                            load.run(unit, cpu, insn);
-                            unit.compareValue(pops);
-                        }));
+                memory(opcode, extension, waiting((unit, cpu, insn) -> {
+                    load.run(unit, cpu, insn);
+                    unit.compareValue(pops);
+                }));
             } else {
-                memory(
-                        opcode,
-                        extension,
-                        waiting((unit, cpu, insn) -> {
-                            load.run(unit, cpu, insn);
-                            unit.arithmeticValue(operation);
-                        }));
+                memory(opcode, extension, waiting((unit, cpu, insn) -> {
+                    load.run(unit, cpu, insn);
+                    unit.arithmeticValue(operation);
+                }));
             }
         }
     }

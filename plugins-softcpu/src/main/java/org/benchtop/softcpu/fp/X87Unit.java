@@ -827,6 +827,10 @@ public final class X87Unit {
                 valueSe = aSe;
                 value = a;
                 complete = true;
+                if (!stopped() && a < 0 && (aSe & EXPONENT) == 0) {
+                    // A pseudo-denormal becomes the normal number that it stands for.
+                    valueSe = aSe | 1;
+                }
                 if (!stopped() && a != 0 && !isInfinite(bSe, b)) {
                     int ea = exponent(aSe, a);
                     int eb = exponent(bSe, b);
@@ -1523,8 +1527,7 @@ public final class X87Unit {
             raised |= PE;
             return;
         }
-        transcendental.log2p1(
-                soft, xSign != 0, exponent(xSe, x), normal(x), ySign != 0, exponent(ySe, y), normal(y));
+        transcendental.log2p1(soft, xSign != 0, exponent(xSe, x), normal(x), ySign != 0, exponent(ySe, y), normal(y));
         pack(64);
         raised |= PE;
     }
@@ -1566,8 +1569,7 @@ public final class X87Unit {
         } else if (x == 0) {
             transcendental.pi(soft, ySign != 0, 2);
         } else {
-            transcendental.atan2(
-                    soft, ySign != 0, exponent(ySe, y), normal(y), xNegative, exponent(xSe, x), normal(x));
+            transcendental.atan2(soft, ySign != 0, exponent(ySe, y), normal(y), xNegative, exponent(xSe, x), normal(x));
         }
         pack(64);
         raised |= PE;

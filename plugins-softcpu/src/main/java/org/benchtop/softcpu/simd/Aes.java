@@ -117,8 +117,7 @@ final class Aes {
         int c2 = (int) v[a + 1];
         int c3 = (int) (v[a + 1] >>> 32);
         long low = columns(lastRound(INVERSE_SBOX, c0, c3, c2, c1), lastRound(INVERSE_SBOX, c1, c0, c3, c2)) ^ v[b];
-        v[d + 1] =
-                columns(lastRound(INVERSE_SBOX, c2, c1, c0, c3), lastRound(INVERSE_SBOX, c3, c2, c1, c0)) ^ v[b + 1];
+        v[d + 1] = columns(lastRound(INVERSE_SBOX, c2, c1, c0, c3), lastRound(INVERSE_SBOX, c3, c2, c1, c0)) ^ v[b + 1];
         v[d] = low;
     }
 

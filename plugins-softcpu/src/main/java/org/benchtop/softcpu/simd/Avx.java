@@ -1,6 +1,5 @@
 package org.benchtop.softcpu.simd;
 
-import org.benchtop.softcpu.Cpu;
 import org.benchtop.softcpu.CpuFeatures;
 import org.benchtop.softcpu.Insn;
 import org.benchtop.softcpu.InsnHandler;

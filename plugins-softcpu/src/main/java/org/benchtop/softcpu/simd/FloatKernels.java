@@ -145,9 +145,10 @@ final class FloatKernels {
 
     static FloatLane horizontalPs(Single f) {
         return (m, v, d, a, b, imm) -> {
-            long low = pair(f.apply(m, (int) v[a], (int) (v[a] >>> 32)), f.apply(m, (int) v[a + 1], (int) (v[a + 1] >>> 32)));
-            v[d + 1] =
-                    pair(f.apply(m, (int) v[b], (int) (v[b] >>> 32)), f.apply(m, (int) v[b + 1], (int) (v[b + 1] >>> 32)));
+            long low = pair(
+                    f.apply(m, (int) v[a], (int) (v[a] >>> 32)), f.apply(m, (int) v[a + 1], (int) (v[a + 1] >>> 32)));
+            v[d + 1] = pair(
+                    f.apply(m, (int) v[b], (int) (v[b] >>> 32)), f.apply(m, (int) v[b + 1], (int) (v[b + 1] >>> 32)));
             v[d] = low;
         };
     }
@@ -161,8 +162,7 @@ final class FloatKernels {
     }
 
     static void addsubps(MxcsrArithmetic m, long[] v, int d, int a, int b, int imm) {
-        long low = pair(
-                m.sub32((int) v[a], (int) v[b]), m.add32((int) (v[a] >>> 32), (int) (v[b] >>> 32)));
+        long low = pair(m.sub32((int) v[a], (int) v[b]), m.add32((int) (v[a] >>> 32), (int) (v[b] >>> 32)));
         v[d + 1] = pair(
                 m.sub32((int) v[a + 1], (int) v[b + 1]), m.add32((int) (v[a + 1] >>> 32), (int) (v[b + 1] >>> 32)));
         v[d] = low;
@@ -352,13 +352,7 @@ final class FloatKernels {
                 long z = v[b + i];
                 int low = fma32(m, order, (int) x, (int) y, (int) z, s.product(), s.evenAddend());
                 int high = fma32(
-                        m,
-                        order,
-                        (int) (x >>> 32),
-                        (int) (y >>> 32),
-                        (int) (z >>> 32),
-                        s.product(),
-                        s.oddAddend());
+                        m, order, (int) (x >>> 32), (int) (y >>> 32), (int) (z >>> 32), s.product(), s.oddAddend());
                 v[d + i] = pair(low, high);
             }
         };

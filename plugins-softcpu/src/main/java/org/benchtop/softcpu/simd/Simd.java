@@ -16,7 +16,8 @@ public final class Simd {
     /** Makes the handler of one decoded instruction, or null if the encoding is undefined. */
     @FunctionalInterface
     private interface Maker {
-        @Nullable InsnHandler make(Insn in);
+        @Nullable
+        InsnHandler make(Insn in);
     }
 
     private static final int NP = Insn.PP_NONE;
@@ -106,9 +107,7 @@ public final class Simd {
                 2,
                 P66,
                 opcode,
-                in -> unary && unusedVvvv(in)
-                        ? null
-                        : new WordHandler(in, f, integerFeature(in, CpuFeatures.SSSE3)));
+                in -> unary && unusedVvvv(in) ? null : new WordHandler(in, f, integerFeature(in, CpuFeatures.SSSE3)));
     }
 
     private static LaneHandler lanes(Insn in, Lane f, int feature) {
@@ -134,8 +133,7 @@ public final class Simd {
     private static Maker floatLanes(Lane f, int feature, boolean unary, int immediateStep) {
         return in -> unary && unusedVvvv(in)
                 ? null
-                : new LaneHandler(
-                        in, f, floatFeature(in, feature), in.vexL != 0 ? 32 : 16, true, 2, immediateStep);
+                : new LaneHandler(in, f, floatFeature(in, feature), in.vexL != 0 ? 32 : 16, true, 2, immediateStep);
     }
 
     private static Maker floats(FloatLane f, int feature, FloatHandler.Shape shape, int memoryBytes, boolean unary) {
@@ -271,8 +269,7 @@ public final class Simd {
             Word f = logic[i];
             packed(
                     0x54 + i,
-                    in -> new WordHandler(
-                            in, f, floatFeature(in, in.pp == P66 ? CpuFeatures.SSE2 : CpuFeatures.SSE)));
+                    in -> new WordHandler(in, f, floatFeature(in, in.pp == P66 ? CpuFeatures.SSE2 : CpuFeatures.SSE)));
         }
         packed(0x2e, in -> Moves.comi(in, true));
         packed(0x2f, in -> Moves.comi(in, false));
@@ -292,16 +289,8 @@ public final class Simd {
         set(1, F3, 0x5a, floats(FloatKernels::cvtss2sd, CpuFeatures.SSE2, FloatHandler.Shape.SCALAR, 4, false));
         set(1, F2, 0x5a, floats(FloatKernels::cvtsd2ss, CpuFeatures.SSE2, FloatHandler.Shape.SCALAR, 8, false));
         set(1, NP, 0x5b, floats(FloatKernels::cvtdq2ps, CpuFeatures.SSE2, FloatHandler.Shape.LANES, 16, true));
-        set(
-                1,
-                P66,
-                0x5b,
-                floats(FloatKernels.cvtps2dq(false), CpuFeatures.SSE2, FloatHandler.Shape.LANES, 16, true));
-        set(
-                1,
-                F3,
-                0x5b,
-                floats(FloatKernels.cvtps2dq(true), CpuFeatures.SSE2, FloatHandler.Shape.LANES, 16, true));
+        set(1, P66, 0x5b, floats(FloatKernels.cvtps2dq(false), CpuFeatures.SSE2, FloatHandler.Shape.LANES, 16, true));
+        set(1, F3, 0x5b, floats(FloatKernels.cvtps2dq(true), CpuFeatures.SSE2, FloatHandler.Shape.LANES, 16, true));
         set(
                 1,
                 P66,
@@ -441,11 +430,7 @@ public final class Simd {
     private static void shift(int opcode, Word f) {
         mmx(1, opcode, f, CpuFeatures.MMX, 8);
         Lane lane = PackedLanes.shift(f);
-        set(
-                1,
-                P66,
-                opcode,
-                in -> new LaneHandler(in, lane, integerFeature(in, CpuFeatures.SSE2), 16, true, 0, 0));
+        set(1, P66, opcode, in -> new LaneHandler(in, lane, integerFeature(in, CpuFeatures.SSE2), 16, true, 0, 0));
     }
 
     private static @Nullable InsnHandler shiftImmediate(Insn in, Word right, @Nullable Word arithmetic, Word left) {
@@ -618,10 +603,30 @@ public final class Simd {
     }
 
     private static void avx() {
-        avx(2, 0x0c, in -> in.w ? null : floatLanes(PackedLanes::vpermilpsVariable, 0, false, 0).make(in));
-        avx(2, 0x0d, in -> in.w ? null : floatLanes(PackedLanes::vpermilpdVariable, 0, false, 0).make(in));
-        avx(3, 0x04, in -> in.w ? null : floatLanes(PackedLanes::pshufd, 0, true, 0).make(in));
-        avx(3, 0x05, in -> in.w ? null : floatLanes(PackedLanes::vpermilpd, 0, true, 2).make(in));
+        avx(
+                2,
+                0x0c,
+                in -> in.w
+                        ? null
+                        : floatLanes(PackedLanes::vpermilpsVariable, 0, false, 0)
+                                .make(in));
+        avx(
+                2,
+                0x0d,
+                in -> in.w
+                        ? null
+                        : floatLanes(PackedLanes::vpermilpdVariable, 0, false, 0)
+                                .make(in));
+        avx(
+                3,
+                0x04,
+                in -> in.w ? null : floatLanes(PackedLanes::pshufd, 0, true, 0).make(in));
+        avx(
+                3,
+                0x05,
+                in -> in.w
+                        ? null
+                        : floatLanes(PackedLanes::vpermilpd, 0, true, 2).make(in));
         avx(2, 0x0e, in -> in.w ? null : Moves.test(in, CpuFeatures.AVX, 0x8000_0000_8000_0000L));
         avx(2, 0x0f, in -> in.w ? null : Moves.test(in, CpuFeatures.AVX, Long.MIN_VALUE));
         avx(2, 0x13, in -> in.vvvv != 0 || in.w ? null : fromHalf(in));
@@ -726,12 +731,7 @@ public final class Simd {
                 2,
                 opcode,
                 in -> new FloatHandler(
-                        in,
-                        in.w ? binary64 : single,
-                        CpuFeatures.FMA,
-                        FloatHandler.Shape.SCALAR,
-                        in.w ? 8 : 4,
-                        true));
+                        in, in.w ? binary64 : single, CpuFeatures.FMA, FloatHandler.Shape.SCALAR, in.w ? 8 : 4, true));
     }
 
     // ---------------------------------------------------------------- state
