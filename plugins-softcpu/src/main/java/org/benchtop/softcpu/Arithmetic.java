@@ -116,9 +116,7 @@ final class Arithmetic {
         long product = signed
                 ? Cpu.signExtend(c.get(Cpu.RAX, size), size) * Cpu.signExtend(b, size)
                 : c.get(Cpu.RAX, size) * b;
-        boolean overflow = signed
-                ? product != Cpu.signExtend(product, size)
-                : product >>> 8 * size != 0;
+        boolean overflow = signed ? product != Cpu.signExtend(product, size) : product >>> 8 * size != 0;
         if (size == 1) {
             c.set(Cpu.RAX, 2, product);
         } else {
@@ -133,9 +131,8 @@ final class Arithmetic {
         long x = Cpu.signExtend(a, size);
         long y = Cpu.signExtend(b, size);
         long product = x * y;
-        boolean overflow = size == 8
-                ? Math.multiplyHigh(x, y) != product >> 63
-                : product != Cpu.signExtend(product, size);
+        boolean overflow =
+                size == 8 ? Math.multiplyHigh(x, y) != product >> 63 : product != Cpu.signExtend(product, size);
         c.set(in.reg, size, product);
         multiplied(c, product, overflow, size);
     }

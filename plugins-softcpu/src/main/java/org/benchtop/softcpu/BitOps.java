@@ -75,9 +75,7 @@ final class BitOps {
     private static void memoryBit(Cpu c, Insn in, int kind, long bit, long address) {
         int size = in.operandSize;
         long mask = 1L << (bit & 8L * size - 1);
-        long old = kind == 0
-                ? c.load(address, size)
-                : Alu.memory(c, operation(kind), size, address, mask, in.lock);
+        long old = kind == 0 ? c.load(address, size) : Alu.memory(c, operation(kind), size, address, mask, in.lock);
         carry(c, (old & mask) != 0);
     }
 
@@ -142,7 +140,9 @@ final class BitOps {
             return;
         }
         long address = c.address(in, size, true);
-        long old = in.lock ? exchangeLocked(c, address, size, expected, value) : exchange(c, address, size, expected, value);
+        long old = in.lock
+                ? exchangeLocked(c, address, size, expected, value)
+                : exchange(c, address, size, expected, value);
         if (old != expected) {
             c.set(Cpu.RAX, size, old);
         }
@@ -197,9 +197,7 @@ final class BitOps {
         }
         return switch (in.extension()) {
             case 6 -> in.repe || in.repne ? null : (c, i) -> random(c, i, CpuFeatures.RDRAND);
-            case 7 -> in.repe
-                    ? BitOps::rdpid
-                    : in.repne ? null : (c, i) -> random(c, i, CpuFeatures.RDSEED);
+            case 7 -> in.repe ? BitOps::rdpid : in.repne ? null : (c, i) -> random(c, i, CpuFeatures.RDSEED);
             default -> null;
         };
     }

@@ -56,12 +56,13 @@ final class Bmi {
         return switch (in.opcode) {
             case 0xf2 -> in.pp == Insn.PP_NONE ? ANDN : null;
             case 0xf3 -> in.pp == Insn.PP_NONE && in.extension() >= 1 && in.extension() <= 3 ? BLS : null;
-            case 0xf5 -> switch (in.pp) {
-                case Insn.PP_NONE -> BZHI;
-                case Insn.PP_F3 -> PEXT;
-                case Insn.PP_F2 -> PDEP;
-                default -> null;
-            };
+            case 0xf5 ->
+                switch (in.pp) {
+                    case Insn.PP_NONE -> BZHI;
+                    case Insn.PP_F3 -> PEXT;
+                    case Insn.PP_F2 -> PDEP;
+                    default -> null;
+                };
             case 0xf6 -> in.pp == Insn.PP_F2 ? MULX : null;
             case 0xf7 -> in.pp == Insn.PP_NONE ? BEXTR : SHIFT;
             default -> null;
@@ -187,12 +188,11 @@ final class Bmi {
         int size = in.operandSize;
         long value = c.readRm(in, size);
         int count = (int) c.r[in.vvvv] & 8 * size - 1;
-        long result =
-                switch (in.pp) {
-                    case Insn.PP_66 -> value << count;
-                    case Insn.PP_F3 -> Cpu.signExtend(value, size) >> count;
-                    default -> value >>> count;
-                };
+        long result = switch (in.pp) {
+            case Insn.PP_66 -> value << count;
+            case Insn.PP_F3 -> Cpu.signExtend(value, size) >> count;
+            default -> value >>> count;
+        };
         c.set(in.reg, size, result);
     }
 
@@ -202,8 +202,6 @@ final class Bmi {
         c.set(
                 in.reg,
                 size,
-                size == 8
-                        ? Long.rotateRight(value, (int) in.imm)
-                        : Integer.rotateRight((int) value, (int) in.imm));
+                size == 8 ? Long.rotateRight(value, (int) in.imm) : Integer.rotateRight((int) value, (int) in.imm));
     }
 }

@@ -42,7 +42,8 @@ final class CodePages {
     }
 
     /** The page at a host address, or null if no code was decoded from it. */
-    @Nullable Page at(long host) {
+    @Nullable
+    Page at(long host) {
         Table t = table;
         long key = host & Cpu.PAGE_MASK;
         int i = slot(key, t.keys.length);

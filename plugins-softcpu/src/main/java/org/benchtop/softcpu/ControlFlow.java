@@ -153,7 +153,8 @@ final class ControlFlow {
     // ---- fast system calls ----
 
     private static void flat(Cpu c, int selector, int dpl, boolean longMode) {
-        Segments.set(c, Cpu.CS, selector & 0xfffc | dpl, 0, 0xffff_ffffL, 0x809b | dpl << 5 | (longMode ? 0x2000 : 0x4000));
+        Segments.set(
+                c, Cpu.CS, selector & 0xfffc | dpl, 0, 0xffff_ffffL, 0x809b | dpl << 5 | (longMode ? 0x2000 : 0x4000));
     }
 
     private static void flatStack(Cpu c, int selector, int dpl) {

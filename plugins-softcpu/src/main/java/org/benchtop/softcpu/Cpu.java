@@ -142,7 +142,9 @@ public final class Cpu {
     final SoftVcpu vcpu;
     final Mmu mmu;
     final CpuFault fault = new CpuFault();
-    @Nullable LocalApic apic;
+
+    @Nullable
+    LocalApic apic;
 
     /** The code size of CS: 2, 4 or 8. */
     int codeSize = 2;
@@ -224,9 +226,7 @@ public final class Cpu {
 
     /** A byte register by number, {@link Insn#HIGH_BYTE} and up for AH, CH, DH, BH. */
     int get8(int register) {
-        return register < Insn.HIGH_BYTE
-                ? (int) r[register] & 0xff
-                : (int) (r[register - Insn.HIGH_BYTE] >>> 8) & 0xff;
+        return register < Insn.HIGH_BYTE ? (int) r[register] & 0xff : (int) (r[register - Insn.HIGH_BYTE] >>> 8) & 0xff;
     }
 
     void set8(int register, long value) {
@@ -342,7 +342,9 @@ public final class Cpu {
         int attr = segAttr[seg];
         // Type: 1000 code, 0100 expand-down (data), 0010 writable (data) or readable (code).
         if ((attr & 0x1_0080) != 0x80
-                || (write ? (attr & 0xa) != 2 : (attr & 0xa) == 8) && (cr0 & CR0_PE) != 0 && (systemFlags & Flags.VM) == 0) {
+                || (write ? (attr & 0xa) != 2 : (attr & 0xa) == 8)
+                        && (cr0 & CR0_PE) != 0
+                        && (systemFlags & Flags.VM) == 0) {
             throw fault(seg == SS ? CpuFault.SS : CpuFault.GP, 0);
         }
         long last = offset + size - 1;
@@ -517,7 +519,8 @@ public final class Cpu {
     private final @Nullable Block[] blocks = new Block[CACHED_BLOCKS];
 
     /** The terminator that wants to know the block that is looked for next, and its number for it. */
-    @Nullable Term linkFrom;
+    @Nullable
+    Term linkFrom;
 
     int linkSlot;
     private long linkTarget;
@@ -551,7 +554,8 @@ public final class Cpu {
     }
 
     /** Sets RIP and returns the block there if it is at hand. */
-    @Nullable Block cached(long target) {
+    @Nullable
+    Block cached(long target) {
         Block block = blocks[blockSlot(target)];
         if (block != null && block.rip == target && block.mode == modeKey && block.valid && maps(block)) {
             return block;
@@ -561,7 +565,8 @@ public final class Cpu {
     }
 
     /** {@link #cached}, asking the run loop to tell {@code term} what it finds if it is not. */
-    @Nullable Block wantsLink(Term term, int slot, long target) {
+    @Nullable
+    Block wantsLink(Term term, int slot, long target) {
         Block block = cached(target);
         if (block == null) {
             linkFrom = term;

@@ -108,9 +108,10 @@ public final class CpuFeatures {
         "2:arat",
     };
 
-    private static final String V1 = "fpu de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat pse36 clflush mmx fxsr"
-            + " sse sse2 syscall nx lm hypervisor x2apic tsc_deadline_timer rdtscp constant_tsc nonstop_tsc arat"
-            + " spec_ctrl arch_capabilities";
+    private static final String V1 =
+            "fpu de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat pse36 clflush mmx fxsr"
+                    + " sse sse2 syscall nx lm hypervisor x2apic tsc_deadline_timer rdtscp constant_tsc nonstop_tsc arat"
+                    + " spec_ctrl arch_capabilities";
     private static final String V2 = V1 + " cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3 pclmulqdq aes";
     private static final String V3 = V2
             + " avx avx2 fma f16c bmi1 bmi2 abm movbe xsave xsaveopt xsavec erms fsrm rdrand rdseed adx smep smap umip fsgsbase"
@@ -173,15 +174,16 @@ public final class CpuFeatures {
                     on.clear(BY_NAME.getOrDefault(name, 0));
                 }
             }
-            default -> throw BenchtopException.config("unknown cpu model \"" + model.name()
-                    + "\" for accel soft; allowed: " + String.join(", ", MODELS));
+            default ->
+                throw BenchtopException.config("unknown cpu model \"" + model.name() + "\" for accel soft; allowed: "
+                        + String.join(", ", MODELS));
         }
         on.and(IMPLEMENTED);
         for (Map.Entry<String, Boolean> change : new TreeMap<>(model.features()).entrySet()) {
             Integer feature = BY_NAME.get(change.getKey());
             if (feature == null) {
-                throw BenchtopException.config("unknown cpu feature \"" + change.getKey()
-                        + "\" for accel soft; known: " + String.join(", ", new TreeSet<>(BY_NAME.keySet())));
+                throw BenchtopException.config("unknown cpu feature \"" + change.getKey() + "\" for accel soft; known: "
+                        + String.join(", ", new TreeSet<>(BY_NAME.keySet())));
             }
             if (change.getValue() && !IMPLEMENTED.get(feature)) {
                 throw BenchtopException.of(
@@ -252,9 +254,7 @@ public final class CpuFeatures {
     }
 
     long eferBits() {
-        return (has(SYSCALL) ? Cpu.EFER_SCE : 0)
-                | (has(LONG_MODE) ? Cpu.EFER_LME : 0)
-                | (has(NX) ? Cpu.EFER_NXE : 0);
+        return (has(SYSCALL) ? Cpu.EFER_SCE : 0) | (has(LONG_MODE) ? Cpu.EFER_LME : 0) | (has(NX) ? Cpu.EFER_NXE : 0);
     }
 
     /** State components that XCR0 may enable. */
@@ -294,12 +294,7 @@ public final class CpuFeatures {
         int index = (int) c.r[Cpu.RCX];
         if (leaf >= 0x4000_0000 && leaf < 0x4001_0000) {
             if (leaf == 0x4000_0000 && has(HYPERVISOR)) {
-                result(
-                        c,
-                        0x4000_0000,
-                        chars(HYPERVISOR_NAME, 0),
-                        chars(HYPERVISOR_NAME, 4),
-                        chars(HYPERVISOR_NAME, 8));
+                result(c, 0x4000_0000, chars(HYPERVISOR_NAME, 0), chars(HYPERVISOR_NAME, 4), chars(HYPERVISOR_NAME, 8));
             } else {
                 result(c, 0, 0, 0, 0);
             }

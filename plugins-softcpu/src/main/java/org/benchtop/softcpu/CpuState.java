@@ -27,9 +27,33 @@ record CpuState(
 
     static CpuState of(Cpu c, boolean waiting, boolean nmiMasked) {
         long[] scalars = {
-            c.gdtBase, c.gdtLimit, c.idtBase, c.idtLimit, c.cr0, c.cr2, c.cr3, c.cr4, c.efer, c.xcr0, c.cpl, c.star,
-            c.lstar, c.cstar, c.sfmask, c.kernelGsBase, c.sysenterCs, c.sysenterEsp, c.sysenterEip, c.tscAux,
-            c.vcpu.tsc(), c.pat, c.miscEnable, c.mtrrDefType, c.apicBase, c.specCtrl, c.instructions
+            c.gdtBase,
+            c.gdtLimit,
+            c.idtBase,
+            c.idtLimit,
+            c.cr0,
+            c.cr2,
+            c.cr3,
+            c.cr4,
+            c.efer,
+            c.xcr0,
+            c.cpl,
+            c.star,
+            c.lstar,
+            c.cstar,
+            c.sfmask,
+            c.kernelGsBase,
+            c.sysenterCs,
+            c.sysenterEsp,
+            c.sysenterEip,
+            c.tscAux,
+            c.vcpu.tsc(),
+            c.pat,
+            c.miscEnable,
+            c.mtrrDefType,
+            c.apicBase,
+            c.specCtrl,
+            c.instructions
         };
         return new CpuState(
                 Arrays.copyOf(c.r, 16),

@@ -43,8 +43,8 @@ final class Disassembly {
     static void noteUndefined(String vm, int index, Insn in, Cpu c) {
         LOG.log(
                 System.Logger.Level.DEBUG,
-                () -> vm + " vCPU " + index + ": undefined opcode at rip=0x" + Long.toHexString(in.rip) + " in " + mode(c)
-                        + ": " + HexFormat.ofDelimiter(" ").formatHex(bytesAt(c, in.rip)));
+                () -> vm + " vCPU " + index + ": undefined opcode at rip=0x" + Long.toHexString(in.rip) + " in "
+                        + mode(c) + ": " + HexFormat.ofDelimiter(" ").formatHex(bytesAt(c, in.rip)));
     }
 
     private static String hex(long value) {
@@ -57,7 +57,10 @@ final class Disassembly {
         text.append(", rip=").append(hex(c.rip)).append(" rflags=").append(Long.toHexString(c.rflags()));
         text.append(", instructions=").append(c.instructions);
         for (int i = 0; i < 16; i++) {
-            text.append(i % 4 == 0 ? '\n' : ' ').append(String.format("%-3s", REGISTERS[i])).append('=').append(hex(c.r[i]));
+            text.append(i % 4 == 0 ? '\n' : ' ')
+                    .append(String.format("%-3s", REGISTERS[i]))
+                    .append('=')
+                    .append(hex(c.r[i]));
         }
         for (int i = 0; i < 8; i++) {
             text.append(i % 4 == 0 ? '\n' : ' ')

@@ -114,17 +114,16 @@ final class Flags {
 
     /** A condition of Jcc, SETcc and CMOVcc (Intel SDM vol. 1, appendix B). */
     static boolean condition(int cc, int kind, long res, long a, long b) {
-        boolean value =
-                switch (cc >> 1) {
-                    case 0 -> of(kind, res, a, b);
-                    case 1 -> cf(kind, res, a, b);
-                    case 2 -> zf(kind, res);
-                    case 3 -> zf(kind, res) || cf(kind, res, a, b);
-                    case 4 -> sf(kind, res);
-                    case 5 -> pf(kind, res);
-                    case 6 -> kind == SUB ? a < b : sf(kind, res) != of(kind, res, a, b);
-                    default -> kind == SUB ? a <= b : zf(kind, res) || sf(kind, res) != of(kind, res, a, b);
-                };
+        boolean value = switch (cc >> 1) {
+            case 0 -> of(kind, res, a, b);
+            case 1 -> cf(kind, res, a, b);
+            case 2 -> zf(kind, res);
+            case 3 -> zf(kind, res) || cf(kind, res, a, b);
+            case 4 -> sf(kind, res);
+            case 5 -> pf(kind, res);
+            case 6 -> kind == SUB ? a < b : sf(kind, res) != of(kind, res, a, b);
+            default -> kind == SUB ? a <= b : zf(kind, res) || sf(kind, res) != of(kind, res, a, b);
+        };
         return value ^ (cc & 1) != 0;
     }
 }

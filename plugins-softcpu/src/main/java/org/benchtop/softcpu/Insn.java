@@ -90,7 +90,8 @@ public final class Insn {
     public int length;
 
     /** What it does; null for an undefined opcode. */
-    @Nullable InsnHandler handler;
+    @Nullable
+    InsnHandler handler;
 
     /** Properties of the opcode; see {@link Opcodes}. */
     int flags;

@@ -405,8 +405,7 @@ final class Mmu {
     }
 
     private boolean fetchBit() {
-        return (cpu.cr4 & Cpu.CR4_SMEP) != 0
-                || (cpu.efer & Cpu.EFER_NXE) != 0 && (cpu.cr4 & Cpu.CR4_PAE) != 0;
+        return (cpu.cr4 & Cpu.CR4_SMEP) != 0 || (cpu.efer & Cpu.EFER_NXE) != 0 && (cpu.cr4 & Cpu.CR4_PAE) != 0;
     }
 
     private boolean allowed(
@@ -461,8 +460,7 @@ final class Mmu {
                 long high = (entry >>> 13 & 0xffL) << 32;
                 return high | entry & 0xffc0_0000L | linear & 0x3f_ffff;
             }
-            if (update && (entry & A) == 0
-                    && !HostMemory.compareAndSet32(directoryHost, entry, (int) (entry | A))) {
+            if (update && (entry & A) == 0 && !HostMemory.compareAndSet32(directoryHost, entry, (int) (entry | A))) {
                 continue;
             }
             long tableHost = entryHost((entry & 0xffff_f000L) + ((linear >>> 12 & 1023) << 2));

@@ -70,7 +70,6 @@ final class NewStack {
         mask = (attr & Segments.BIG) != 0 ? 0xffff_ffffL : 0xffff;
     }
 
-
     void push(long value, int size) {
         long at = sp - size & mask;
         if (!longMode && at + size - 1 > limit) {

@@ -57,7 +57,8 @@ final class PhysicalMemory {
     private volatile boolean logging;
 
     /** The slot at an address, or null where there is no memory. */
-    @Nullable Slot at(long gpa) {
+    @Nullable
+    Slot at(long gpa) {
         Slot[] all = slots;
         int low = 0;
         int high = all.length - 1;
@@ -76,7 +77,8 @@ final class PhysicalMemory {
     }
 
     /** The slot that a host page belongs to, or null. */
-    @Nullable Slot ofHost(long host) {
+    @Nullable
+    Slot ofHost(long host) {
         for (Slot slot : slots) {
             if (host >= slot.host && host < slot.host + slot.sizeBytes) {
                 return slot;

@@ -263,14 +263,13 @@ final class Segments {
         long descriptor = systemLoad(c, address);
         int attr = attributes(descriptor);
         if ((attr & CODE_OR_DATA) == 0) {
-            boolean known =
-                    switch (attr & TYPE) {
-                        case 1, 3 -> !c.longMode();
-                        case 2, 9, 11 -> true;
-                        case 4, 5 -> !forLimit && !c.longMode();
-                        case 12 -> !forLimit;
-                        default -> false;
-                    };
+            boolean known = switch (attr & TYPE) {
+                case 1, 3 -> !c.longMode();
+                case 2, 9, 11 -> true;
+                case 4, 5 -> !forLimit && !c.longMode();
+                case 12 -> !forLimit;
+                default -> false;
+            };
             if (!known) {
                 return 0;
             }

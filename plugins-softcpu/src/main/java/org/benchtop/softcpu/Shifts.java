@@ -34,16 +34,15 @@ final class Shifts {
             return;
         }
         int width = 8 * size;
-        long result =
-                switch (in.extension()) {
-                    case 0 -> rotateLeft(c, value, count, width);
-                    case 1 -> rotateRight(c, value, count, width);
-                    case 2 -> rotateCarryLeft(c, value, count, width);
-                    case 3 -> rotateCarryRight(c, value, count, width);
-                    case 5 -> shiftRight(c, value, count, size);
-                    case 7 -> shiftArithmetic(c, value, count, size);
-                    default -> shiftLeft(c, value, count, size);
-                };
+        long result = switch (in.extension()) {
+            case 0 -> rotateLeft(c, value, count, width);
+            case 1 -> rotateRight(c, value, count, width);
+            case 2 -> rotateCarryLeft(c, value, count, width);
+            case 3 -> rotateCarryRight(c, value, count, width);
+            case 5 -> shiftRight(c, value, count, size);
+            case 7 -> shiftArithmetic(c, value, count, size);
+            default -> shiftLeft(c, value, count, size);
+        };
         if (in.memory) {
             c.store(address, size, result);
         } else {

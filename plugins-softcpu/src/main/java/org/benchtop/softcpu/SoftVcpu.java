@@ -215,7 +215,10 @@ final class SoftVcpu implements Vcpu {
             return failed("code is executed where there is none: " + e.getMessage());
         } catch (RuntimeException e) {
             System.getLogger("org.benchtop.softcpu")
-                    .log(System.Logger.Level.ERROR, vm.name() + " vCPU " + index + " at rip=0x" + Long.toHexString(cpu.rip), e);
+                    .log(
+                            System.Logger.Level.ERROR,
+                            vm.name() + " vCPU " + index + " at rip=0x" + Long.toHexString(cpu.rip),
+                            e);
             return failed("internal error of the software CPU: " + e);
         } finally {
             leaveGuest();
@@ -690,8 +693,24 @@ final class SoftVcpu implements Vcpu {
     public Registers registers() {
         long[] r = cpu.r;
         return new Registers(
-                r[0], r[3], r[1], r[2], r[6], r[7], r[4], r[5], r[8], r[9], r[10], r[11], r[12], r[13], r[14], r[15],
-                cpu.rip, cpu.rflags());
+                r[0],
+                r[3],
+                r[1],
+                r[2],
+                r[6],
+                r[7],
+                r[4],
+                r[5],
+                r[8],
+                r[9],
+                r[10],
+                r[11],
+                r[12],
+                r[13],
+                r[14],
+                r[15],
+                cpu.rip,
+                cpu.rflags());
     }
 
     @Override

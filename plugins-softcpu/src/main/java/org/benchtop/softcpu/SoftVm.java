@@ -301,7 +301,8 @@ final class SoftVm implements CpuVm {
     }
 
     /** The vCPU of an index; null if it is closed. */
-    @Nullable SoftVcpu vcpu(int index) {
+    @Nullable
+    SoftVcpu vcpu(int index) {
         for (SoftVcpu vcpu : vcpus) {
             if (vcpu.index() == index) {
                 return vcpu;

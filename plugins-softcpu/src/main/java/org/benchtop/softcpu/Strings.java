@@ -136,13 +136,12 @@ final class Strings {
         if (destination == 0) {
             return false;
         }
-        long pattern =
-                switch (size) {
-                    case 1 -> value * 0x0101_0101_0101_0101L;
-                    case 2 -> value * 0x0001_0001_0001_0001L;
-                    case 4 -> value * 0x0000_0001_0000_0001L;
-                    default -> value;
-                };
+        long pattern = switch (size) {
+            case 1 -> value * 0x0101_0101_0101_0101L;
+            case 2 -> value * 0x0001_0001_0001_0001L;
+            case 4 -> value * 0x0000_0001_0000_0001L;
+            default -> value;
+        };
         int i = 0;
         for (; i + 8 <= bytes; i += 8) {
             HostMemory.set64(destination + i, pattern);

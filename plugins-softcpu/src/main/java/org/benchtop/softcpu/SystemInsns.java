@@ -203,15 +203,14 @@ final class SystemInsns {
 
     static void readControl(Cpu c, Insn in) {
         privileged(c);
-        long value =
-                switch (in.reg) {
-                    case 0 -> c.cr0;
-                    case 2 -> c.cr2;
-                    case 3 -> c.cr3;
-                    case 4 -> c.cr4;
-                    case 8 -> c.apic == null ? 0 : c.apic.cr8();
-                    default -> throw c.ud();
-                };
+        long value = switch (in.reg) {
+            case 0 -> c.cr0;
+            case 2 -> c.cr2;
+            case 3 -> c.cr3;
+            case 4 -> c.cr4;
+            case 8 -> c.apic == null ? 0 : c.apic.cr8();
+            default -> throw c.ud();
+        };
         c.set(in.rm, controlSize(in), value);
     }
 
@@ -287,13 +286,8 @@ final class SystemInsns {
             throw c.gp();
         }
         c.cr4 = value;
-        long translation = Cpu.CR4_PSE
-                | Cpu.CR4_PAE
-                | Cpu.CR4_PGE
-                | Cpu.CR4_PCIDE
-                | Cpu.CR4_SMEP
-                | Cpu.CR4_SMAP
-                | Cpu.CR4_LA57;
+        long translation =
+                Cpu.CR4_PSE | Cpu.CR4_PAE | Cpu.CR4_PGE | Cpu.CR4_PCIDE | Cpu.CR4_SMEP | Cpu.CR4_SMAP | Cpu.CR4_LA57;
         if ((changed & translation) != 0) {
             c.mmu.flush();
             c.mmu.selectSet();
@@ -438,15 +432,16 @@ final class SystemInsns {
 
     private static void registerGroup7(Cpu c, Insn in) {
         switch (in.modrm) {
-            case 0xc1, 0xd9 -> c.r[Cpu.RAX] = c.vm.host()
-                    .hypercall(
-                            c.index,
-                            c.r[Cpu.RAX],
-                            c.r[Cpu.RBX],
-                            c.r[Cpu.RCX],
-                            c.r[Cpu.RDX],
-                            c.r[Cpu.RSI],
-                            c.r[Cpu.RDI]);
+            case 0xc1, 0xd9 ->
+                c.r[Cpu.RAX] = c.vm.host()
+                        .hypercall(
+                                c.index,
+                                c.r[Cpu.RAX],
+                                c.r[Cpu.RBX],
+                                c.r[Cpu.RCX],
+                                c.r[Cpu.RDX],
+                                c.r[Cpu.RSI],
+                                c.r[Cpu.RDI]);
             case 0xca, 0xcb -> {
                 if (!c.features.has(CpuFeatures.SMAP) || c.cpl != 0) {
                     throw c.ud();
@@ -512,8 +507,8 @@ final class SystemInsns {
     static @Nullable InsnHandler group15(Insn in) {
         int ext = in.extension();
         if (in.memory) {
-            boolean flush = ext == 7 && (in.pp == Insn.PP_NONE || in.pp == Insn.PP_66)
-                    || ext == 6 && in.pp == Insn.PP_66;
+            boolean flush =
+                    ext == 7 && (in.pp == Insn.PP_NONE || in.pp == Insn.PP_66) || ext == 6 && in.pp == Insn.PP_66;
             return flush ? SystemInsns::flushLine : null;
         }
         if (in.pp == Insn.PP_F3 && ext < 4) {

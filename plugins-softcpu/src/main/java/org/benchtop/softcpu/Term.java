@@ -16,7 +16,8 @@ abstract class Term {
 
     static final Term STALE = new Term() {
         @Override
-        @Nullable Block next(Cpu c) {
+        @Nullable
+        Block next(Cpu c) {
             throw Op.StaleBlock.INSTANCE;
         }
     };
@@ -34,7 +35,8 @@ abstract class Term {
         }
 
         @Override
-        @Nullable Block next(Cpu c) {
+        @Nullable
+        Block next(Cpu c) {
             c.rip = next;
             handler.execute(c, insn);
             return null;
@@ -50,7 +52,8 @@ abstract class Term {
         }
 
         @Override
-        @Nullable Block next(Cpu c) {
+        @Nullable
+        Block next(Cpu c) {
             c.vcpu.undefined(insn);
             throw c.ud();
         }
@@ -73,7 +76,8 @@ abstract class Term {
         }
 
         @Override
-        @Nullable Block next(Cpu c) {
+        @Nullable
+        Block next(Cpu c) {
             Block n = link;
             if (n != null && n.valid && (near(from, n) || c.maps(n))) {
                 return n;
@@ -99,7 +103,8 @@ abstract class Term {
         }
 
         @Override
-        @Nullable Block next(Cpu c) {
+        @Nullable
+        Block next(Cpu c) {
             Block n = link;
             if (n != null && n.valid && (near(from, n) || c.maps(n))) {
                 return n;
@@ -127,7 +132,8 @@ abstract class Term {
         }
 
         @Override
-        @Nullable Block next(Cpu c) {
+        @Nullable
+        Block next(Cpu c) {
             long sp = c.r[Cpu.RSP] - 8;
             c.store64(sp, back);
             c.r[Cpu.RSP] = sp;
@@ -153,7 +159,8 @@ abstract class Term {
         }
 
         @Override
-        @Nullable Block next(Cpu c) {
+        @Nullable
+        Block next(Cpu c) {
             long sp = c.r[Cpu.RSP];
             long target = c.load64(sp);
             if (!ControlFlow.canonical(c, target)) {
@@ -177,7 +184,8 @@ abstract class Term {
         }
 
         @Override
-        @Nullable Block next(Cpu c) {
+        @Nullable
+        Block next(Cpu c) {
             long target = insn.memory ? c.load64(c.address(insn, 8, false)) : c.r[insn.rm];
             if (!ControlFlow.canonical(c, target)) {
                 throw c.gp();
@@ -208,7 +216,8 @@ abstract class Term {
         }
 
         @Override
-        @Nullable Block next(Cpu c) {
+        @Nullable
+        Block next(Cpu c) {
             return go(c, Flags.condition(cc, c.ccKind, c.ccRes, c.ccA, c.ccB));
         }
 

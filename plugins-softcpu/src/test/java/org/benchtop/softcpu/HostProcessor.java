@@ -46,7 +46,8 @@ final class HostProcessor implements AutoCloseable {
             return Files.readAllLines(Path.of("/proc/cpuinfo")).stream()
                     .filter(line -> line.startsWith("flags"))
                     .findFirst()
-                    .map(line -> Set.copyOf(Arrays.asList(line.substring(line.indexOf(':') + 1).trim().split(" ", -1))))
+                    .map(line -> Set.copyOf(Arrays.asList(
+                            line.substring(line.indexOf(':') + 1).trim().split(" ", -1))))
                     .orElse(Set.of());
         } catch (IOException e) {
             return Set.of();

@@ -239,7 +239,13 @@ final class InsnGenerator {
         switch (below(4)) {
             case 0 -> {
                 int size = new int[] {2, 4, 8}[below(3)];
-                encode(size, op(0x0f, below(2) == 0 ? 0xb6 : 0xbe), 8 + below(6), below(2) == 0 ? -1 : register(), 0, false);
+                encode(
+                        size,
+                        op(0x0f, below(2) == 0 ? 0xb6 : 0xbe),
+                        8 + below(6),
+                        below(2) == 0 ? -1 : register(),
+                        0,
+                        false);
             }
             case 1 -> form(op(0x0f, below(2) == 0 ? 0xb7 : 0xbf), register(), false, true, 0);
             case 2 -> form(op(0x63), register(), false, true, 0);

@@ -1,14 +1,11 @@
 package org.benchtop.shell;
 
-import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
+import org.benchtop.engine.OutputFile;
 import org.benchtop.engine.plugin.PluginRegistry;
-import org.benchtop.spi.BenchtopException;
-import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.guest.GuestProgramType;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -20,9 +17,14 @@ import picocli.CommandLine.Spec;
 /** {@code benchtop guest}. */
 @Command(
         name = "guest",
-        description = "Show and export embedded guest programs; check what they wrote.",
+        description = "Show and export embedded guest programs, make Debian guests, check what programs wrote.",
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {GuestCommand.ListCommand.class, GuestCommand.ExportCommand.class, CheckPatternCommand.class})
+        subcommands = {
+            GuestCommand.ListCommand.class,
+            GuestCommand.ExportCommand.class,
+            DebianCommand.class,
+            CheckPatternCommand.class
+        })
 final class GuestCommand {
     /** {@code benchtop guest list}. */
     @Command(name = "list", description = "List programs and what they understand on their command line.")
@@ -75,11 +77,7 @@ final class GuestCommand {
         public Integer call() {
             try (PluginRegistry registry = plugins.load(List.of())) {
                 byte[] elf = registry.guestProgram(name).elf();
-                try {
-                    Files.write(file, elf);
-                } catch (IOException e) {
-                    throw BenchtopException.of(ErrorKind.HOST, file + ": cannot be written: " + e.getMessage(), e);
-                }
+                OutputFile.write(file, elf);
                 command.commandLine().getOut().println(file + ": " + elf.length + " bytes");
             }
             return 0;

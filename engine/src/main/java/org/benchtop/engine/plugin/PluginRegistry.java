@@ -11,6 +11,7 @@ import java.util.Collection;
 import java.util.EnumMap;
 import java.util.HashSet;
 import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -36,6 +37,7 @@ import org.benchtop.spi.chardev.ChardevType;
 import org.benchtop.spi.cpu.CpuEngine;
 import org.benchtop.spi.device.DeviceType;
 import org.benchtop.spi.device.MachineType;
+import org.benchtop.spi.guest.BootSourceType;
 import org.benchtop.spi.guest.GuestProgramType;
 import org.benchtop.spi.net.NetBackendType;
 import org.jspecify.annotations.Nullable;
@@ -195,6 +197,7 @@ public final class PluginRegistry implements AutoCloseable {
         collect(TypeKind.CHARDEV, plugin.chardevTypes(), pending, checkOptions);
         collect(TypeKind.NETDEV, plugin.netBackendTypes(), pending, checkOptions);
         collect(TypeKind.CPU_ENGINE, plugin.cpuEngines(), pending, checkOptions);
+        collect(TypeKind.BOOT_SOURCE, plugin.bootSources(), pending, checkOptions);
         for (MachineType type : plugin.machineTypes()) {
             pending.add(new Pending(TypeKind.MACHINE, type.name(), type.summary(), type));
         }
@@ -323,6 +326,11 @@ public final class PluginRegistry implements AutoCloseable {
         return (CpuEngine<?>) find(TypeKind.CPU_ENGINE, entry.type(), entry::typeError);
     }
 
+    /** The boot source of an entry; an unknown one is an error at the entry. */
+    public BootSourceType<?> bootSource(EntrySpec entry) {
+        return (BootSourceType<?>) find(TypeKind.BOOT_SOURCE, entry.type(), entry::typeError);
+    }
+
     /** A board. */
     public MachineType machine(String type) {
         return (MachineType) find(TypeKind.MACHINE, type, BenchtopException::config);
@@ -378,7 +386,7 @@ public final class PluginRegistry implements AutoCloseable {
      */
     public List<TypeDescription> describe(String name) {
         List<TypeDescription> found = new ArrayList<>();
-        List<String> known = new ArrayList<>();
+        Set<String> known = new LinkedHashSet<>();
         types.forEach((kind, byName) -> {
             known.addAll(byName.keySet());
             @Nullable Registered registered = byName.get(name);
