@@ -20,7 +20,9 @@ final class Compiler {
     }
 
     private static Op op(Insn in) {
-        return new Op.Generic(Objects.requireNonNull(in.handler), in);
+        InsnHandler handler = Objects.requireNonNull(in.handler);
+        Op fast = FastOps.of(in);
+        return fast == null ? new Op.Generic(handler, in) : fast;
     }
 
     private static Term term(Insn in) {
@@ -49,9 +51,21 @@ final class Compiler {
             }
             if (in.map == 0 && in.opcode >= 0x70 && in.opcode < 0x80
                     || in.map == 1 && in.opcode >= 0x80 && in.opcode < 0x90) {
-                return new Term.Branch(in);
+                return branch(in);
             }
         }
         return new Term.Generic(in.handler, in);
+    }
+
+    private static Term branch(Insn in) {
+        return switch ((in.opcode & 15) >> 1) {
+            case 1 -> new Term.CarryBranch(in);
+            case 2 -> new Term.ZeroBranch(in);
+            case 3 -> new Term.BelowBranch(in);
+            case 4 -> new Term.SignBranch(in);
+            case 6 -> new Term.LessBranch(in);
+            case 7 -> new Term.LessEqualBranch(in);
+            default -> new Term.Branch(in);
+        };
     }
 }

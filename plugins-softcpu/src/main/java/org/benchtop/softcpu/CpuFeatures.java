@@ -90,7 +90,7 @@ public final class CpuFeatures {
         "0:pni 1:pclmulqdq 3:monitor! 9:ssse3 12:fma 13:cx16 17:pcid 19:sse4_1 20:sse4_2 21:x2apic 22:movbe 23:popcnt"
                 + " 24:tsc_deadline_timer 25:aes 26:xsave 28:avx 29:f16c 30:rdrand 31:hypervisor",
         // 7.EBX
-        "0:fsgsbase 1:tsc_adjust! 3:bmi1 5:avx2 7:smep 8:bmi2 9:erms 10:invpcid 18:rdseed 19:adx 20:smap 23:clflushopt"
+        "0:fsgsbase 1:tsc_adjust 3:bmi1 5:avx2 7:smep 8:bmi2 9:erms 10:invpcid 18:rdseed 19:adx 20:smap 23:clflushopt"
                 + " 24:clwb 29:sha_ni!",
         // 7.ECX
         "2:umip 16:la57 22:rdpid",
@@ -111,7 +111,7 @@ public final class CpuFeatures {
     private static final String V1 =
             "fpu de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat pse36 clflush mmx fxsr"
                     + " sse sse2 syscall nx lm hypervisor x2apic tsc_deadline_timer rdtscp constant_tsc nonstop_tsc arat"
-                    + " spec_ctrl arch_capabilities";
+                    + " spec_ctrl arch_capabilities tsc_adjust";
     private static final String V2 = V1 + " cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3 pclmulqdq aes";
     private static final String V3 = V2
             + " avx avx2 fma f16c bmi1 bmi2 abm movbe xsave xsaveopt xsavec erms fsrm rdrand rdseed adx smep smap umip fsgsbase"

@@ -99,7 +99,7 @@ final class FarTransfers {
         long offset = descriptor & 0xffff | descriptor >>> 32 & 0xffff_0000L;
         if (c.longMode()) {
             long address = Segments.descriptorAddress(c, selector, 16);
-            if (address < 0) {
+            if (address == Segments.NO_DESCRIPTOR) {
                 throw c.gp(selector & 0xfffc);
             }
             long high = Segments.systemLoad(c, address + 8);

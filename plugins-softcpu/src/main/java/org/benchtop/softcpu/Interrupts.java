@@ -129,7 +129,7 @@ final class Interrupts {
         }
         int error = error(c, selector & 0xfffc, kind);
         long address = Segments.descriptorAddress(c, selector, 8);
-        if (address < 0) {
+        if (address == Segments.NO_DESCRIPTOR) {
             throw c.gp(error);
         }
         long code = Segments.systemLoad(c, address);

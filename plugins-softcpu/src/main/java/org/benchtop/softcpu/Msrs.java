@@ -34,7 +34,7 @@ final class Msrs {
 
     /**
      * Not vulnerable to what speculation leaks: RDCL_NO, IBRS_ALL, SKIP_L1DFL_VMENTRY, SSB_NO, MDS_NO, PSCHANGE_MC_NO, TAA_NO,
-     * SBDR_SSDP_NO, FBSDP_NO, PSDP_NO, BHI_NO, PBRSB_NO, GDS_NO, RFDS_NO.
+     * SBDR_SSDP_NO, FBSDP_NO, PSDP_NO, BHI_NO, PBRSB_NO, GDS_NO, RFDS_NO, ITS_NO.
      */
     private static final long NOT_VULNERABLE = 1 | 1 << 1 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 8 | 1 << 13
             | 1 << 14 | 1 << 15 | 1 << 20 | 1 << 24 | 1 << 26 | 1 << 27;

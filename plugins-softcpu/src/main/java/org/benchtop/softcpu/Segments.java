@@ -44,14 +44,17 @@ final class Segments {
         return (descriptor >>> 55 & 1) != 0 ? limit << 12 | 0xfff : limit;
     }
 
-    /** Where a descriptor is, or -1 beyond the table's limit. */
+    /** No address of a descriptor: not canonical. */
+    static final long NO_DESCRIPTOR = Long.MIN_VALUE + 1;
+
+    /** Where a descriptor is, or {@link #NO_DESCRIPTOR} beyond the table's limit. */
     static long descriptorAddress(Cpu c, int selector, int bytes) {
         int offset = selector & ~7;
         if ((selector & 4) != 0) {
             boolean usable = (c.segAttr[Cpu.LDTR] & UNUSABLE) == 0 && (c.segAttr[Cpu.LDTR] & PRESENT) != 0;
-            return usable && offset + bytes - 1 <= c.segLimit[Cpu.LDTR] ? c.segBase[Cpu.LDTR] + offset : -1;
+            return usable && offset + bytes - 1 <= c.segLimit[Cpu.LDTR] ? c.segBase[Cpu.LDTR] + offset : NO_DESCRIPTOR;
         }
-        return offset + bytes - 1 <= c.gdtLimit ? c.gdtBase + offset : -1;
+        return offset + bytes - 1 <= c.gdtLimit ? c.gdtBase + offset : NO_DESCRIPTOR;
     }
 
     static long systemLoad(Cpu c, long address) {
@@ -84,7 +87,7 @@ final class Segments {
     /** A descriptor; raises {@code vector} with the selector beyond the table. */
     static long descriptor(Cpu c, int selector, int vector) {
         long address = descriptorAddress(c, selector, 8);
-        if (address < 0) {
+        if (address == NO_DESCRIPTOR) {
             throw c.fault(vector, selector & 0xfffc);
         }
         return systemLoad(c, address);
@@ -257,7 +260,7 @@ final class Segments {
             return 0;
         }
         long address = descriptorAddress(c, selector, 8);
-        if (address < 0) {
+        if (address == NO_DESCRIPTOR) {
             return 0;
         }
         long descriptor = systemLoad(c, address);
@@ -318,7 +321,7 @@ final class Segments {
             return base(descriptor);
         }
         long address = descriptorAddress(c, selector, 16);
-        if (address < 0) {
+        if (address == NO_DESCRIPTOR) {
             throw c.gp(selector & 0xfffc);
         }
         return base(descriptor) | systemLoad(c, address + 8) << 32;

@@ -245,4 +245,90 @@ abstract class Term {
             }
         }
     }
+
+    /** JZ and JNZ. */
+    static final class ZeroBranch extends Branch {
+        ZeroBranch(Insn in) {
+            super(in);
+        }
+
+        @Override
+        @Nullable Block next(Cpu c) {
+            boolean zero = c.ccKind == Flags.EXPLICIT ? (c.ccRes & Flags.ZF) != 0 : c.ccRes == 0;
+            return go(c, zero != ((cc & 1) != 0));
+        }
+    }
+
+    /** JC and JNC. */
+    static final class CarryBranch extends Branch {
+        CarryBranch(Insn in) {
+            super(in);
+        }
+
+        @Override
+        @Nullable Block next(Cpu c) {
+            boolean carry = c.ccKind == Flags.SUB
+                    ? Long.compareUnsigned(c.ccA, c.ccB) < 0
+                    : Flags.cf(c.ccKind, c.ccRes, c.ccA, c.ccB);
+            return go(c, carry != ((cc & 1) != 0));
+        }
+    }
+
+    /** JBE and JA. */
+    static final class BelowBranch extends Branch {
+        BelowBranch(Insn in) {
+            super(in);
+        }
+
+        @Override
+        @Nullable Block next(Cpu c) {
+            boolean below = c.ccKind == Flags.SUB
+                    ? Long.compareUnsigned(c.ccA, c.ccB) <= 0
+                    : Flags.condition(6, c.ccKind, c.ccRes, c.ccA, c.ccB);
+            return go(c, below != ((cc & 1) != 0));
+        }
+    }
+
+    /** JS and JNS. */
+    static final class SignBranch extends Branch {
+        SignBranch(Insn in) {
+            super(in);
+        }
+
+        @Override
+        @Nullable Block next(Cpu c) {
+            boolean sign = c.ccKind == Flags.EXPLICIT ? (c.ccRes & Flags.SF) != 0 : c.ccRes < 0;
+            return go(c, sign != ((cc & 1) != 0));
+        }
+    }
+
+    /** JL and JGE. */
+    static final class LessBranch extends Branch {
+        LessBranch(Insn in) {
+            super(in);
+        }
+
+        @Override
+        @Nullable Block next(Cpu c) {
+            boolean less = c.ccKind == Flags.SUB
+                    ? c.ccA < c.ccB
+                    : Flags.condition(12, c.ccKind, c.ccRes, c.ccA, c.ccB);
+            return go(c, less != ((cc & 1) != 0));
+        }
+    }
+
+    /** JLE and JG. */
+    static final class LessEqualBranch extends Branch {
+        LessEqualBranch(Insn in) {
+            super(in);
+        }
+
+        @Override
+        @Nullable Block next(Cpu c) {
+            boolean less = c.ccKind == Flags.SUB
+                    ? c.ccA <= c.ccB
+                    : Flags.condition(14, c.ccKind, c.ccRes, c.ccA, c.ccB);
+            return go(c, less != ((cc & 1) != 0));
+        }
+    }
 }
