@@ -1996,8 +1996,7 @@ final class FastOps {
 
     private static final class Nothing extends Op {
 
-        Nothing(Insn in) {
-        }
+        Nothing(Insn in) {}
 
         @Override
         void run(Cpu c) {
@@ -2363,8 +2362,7 @@ final class FastOps {
             case 0xc1, 0xd1 -> shift(in);
             case 0xc6 -> in.memory && in.extension() == 0 ? new StoreImmediate8(in) : null;
             case 0xc7 -> moveImmediate(in);
-            case 0xf6, 0xf7 ->
-                in.extension() > 1 ? null : in.memory ? memoryImmediate(in, TEST) : immediate(in, TEST);
+            case 0xf6, 0xf7 -> in.extension() > 1 ? null : in.memory ? memoryImmediate(in, TEST) : immediate(in, TEST);
             case 0xff -> in.memory || in.extension() > 1 ? null : count(in);
             default -> null;
         };

@@ -253,7 +253,8 @@ abstract class Term {
         }
 
         @Override
-        @Nullable Block next(Cpu c) {
+        @Nullable
+        Block next(Cpu c) {
             boolean zero = c.ccKind == Flags.EXPLICIT ? (c.ccRes & Flags.ZF) != 0 : c.ccRes == 0;
             return go(c, zero != ((cc & 1) != 0));
         }
@@ -266,7 +267,8 @@ abstract class Term {
         }
 
         @Override
-        @Nullable Block next(Cpu c) {
+        @Nullable
+        Block next(Cpu c) {
             boolean carry = c.ccKind == Flags.SUB
                     ? Long.compareUnsigned(c.ccA, c.ccB) < 0
                     : Flags.cf(c.ccKind, c.ccRes, c.ccA, c.ccB);
@@ -281,7 +283,8 @@ abstract class Term {
         }
 
         @Override
-        @Nullable Block next(Cpu c) {
+        @Nullable
+        Block next(Cpu c) {
             boolean below = c.ccKind == Flags.SUB
                     ? Long.compareUnsigned(c.ccA, c.ccB) <= 0
                     : Flags.condition(6, c.ccKind, c.ccRes, c.ccA, c.ccB);
@@ -296,7 +299,8 @@ abstract class Term {
         }
 
         @Override
-        @Nullable Block next(Cpu c) {
+        @Nullable
+        Block next(Cpu c) {
             boolean sign = c.ccKind == Flags.EXPLICIT ? (c.ccRes & Flags.SF) != 0 : c.ccRes < 0;
             return go(c, sign != ((cc & 1) != 0));
         }
@@ -309,10 +313,9 @@ abstract class Term {
         }
 
         @Override
-        @Nullable Block next(Cpu c) {
-            boolean less = c.ccKind == Flags.SUB
-                    ? c.ccA < c.ccB
-                    : Flags.condition(12, c.ccKind, c.ccRes, c.ccA, c.ccB);
+        @Nullable
+        Block next(Cpu c) {
+            boolean less = c.ccKind == Flags.SUB ? c.ccA < c.ccB : Flags.condition(12, c.ccKind, c.ccRes, c.ccA, c.ccB);
             return go(c, less != ((cc & 1) != 0));
         }
     }
@@ -324,10 +327,10 @@ abstract class Term {
         }
 
         @Override
-        @Nullable Block next(Cpu c) {
-            boolean less = c.ccKind == Flags.SUB
-                    ? c.ccA <= c.ccB
-                    : Flags.condition(14, c.ccKind, c.ccRes, c.ccA, c.ccB);
+        @Nullable
+        Block next(Cpu c) {
+            boolean less =
+                    c.ccKind == Flags.SUB ? c.ccA <= c.ccB : Flags.condition(14, c.ccKind, c.ccRes, c.ccA, c.ccB);
             return go(c, less != ((cc & 1) != 0));
         }
     }

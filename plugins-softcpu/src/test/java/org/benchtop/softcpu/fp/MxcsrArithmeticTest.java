@@ -25,8 +25,7 @@ class MxcsrArithmeticTest {
             return Double.longBitsToDouble(random.nextLong() & 0x800f_ffff_ffff_ffffL);
         }
         int exponent = kind == 2 ? random.nextInt(2046) : 1023 + random.nextInt(120) - 60;
-        return Double.longBitsToDouble(
-                random.nextLong() & 0x800f_ffff_ffff_ffffL | (long) exponent << 52);
+        return Double.longBitsToDouble(random.nextLong() & 0x800f_ffff_ffff_ffffL | (long) exponent << 52);
     }
 
     private static long bits(double d) {

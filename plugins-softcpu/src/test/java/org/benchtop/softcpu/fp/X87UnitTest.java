@@ -59,7 +59,10 @@ class X87UnitTest {
             if (half > 0 || (half == 0 && rounded.testBit(0))) {
                 rounded = rounded.add(BigInteger.ONE);
             }
-            assertEquals(rounded.longValue(), unit.significand(unit.top), () -> Long.toHexString(a) + " / " + Long.toHexString(b));
+            assertEquals(
+                    rounded.longValue(),
+                    unit.significand(unit.top),
+                    () -> Long.toHexString(a) + " / " + Long.toHexString(b));
         }
     }
 
