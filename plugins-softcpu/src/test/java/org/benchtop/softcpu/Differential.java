@@ -425,7 +425,8 @@ final class Differential implements AutoCloseable {
 
     /** Sets a random MXCSR: usually everything masked. */
     static void mxcsr(Case c, SplittableRandom random) {
-        int value = random.nextInt(64) & random.nextInt(64);
+        int value = random.nextInt(64);
+        value &= random.nextInt(64);
         value |= random.nextInt(4) == 0 ? random.nextInt() & 0x1f80 : 0x1f80;
         value |= random.nextInt(2) == 0 ? random.nextInt(4) << 13 : 0;
         value |= random.nextInt(4) == 0 ? random.nextInt() & 0x8040 : 0;
