@@ -44,6 +44,8 @@ final class SoftProcessor implements AutoCloseable {
         cpu.xcr0 = 7;
         cpu.segAttr[Cpu.CS] = 0x209b;
         cpu.modeChanged();
+        cpu.fpu.x87.controlWord(0x37f);
+        cpu.fpu.x87.abridgedTags(0);
     }
 
     /** Guest memory. */

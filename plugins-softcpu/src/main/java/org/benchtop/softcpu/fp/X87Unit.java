@@ -94,6 +94,11 @@ public final class X87Unit {
         status = 0;
         top = 0;
         empty = 0xff;
+        forgetPointers();
+    }
+
+    /** Clears opcode, instruction and operand pointers. */
+    public void forgetPointers() {
         lastOpcode = 0;
         lastInstruction = 0;
         lastOperand = 0;
@@ -822,6 +827,10 @@ public final class X87Unit {
                 valueSe = aSe;
                 value = a;
                 complete = true;
+                if (!stopped() && a < 0 && (aSe & EXPONENT) == 0) {
+                    // A pseudo-denormal becomes the normal number that it stands for.
+                    valueSe = aSe | 1;
+                }
                 if (!stopped() && a != 0 && !isInfinite(bSe, b)) {
                     int ea = exponent(aSe, a);
                     int eb = exponent(bSe, b);
@@ -880,9 +889,9 @@ public final class X87Unit {
                 }
             }
         }
+        status &= ~C2;
         if (!stopped()) {
             put(0, valueSe, value);
-            status &= ~C2;
             if (partial) {
                 status = status & ~(C0 | C3) | C2;
             } else if (complete) {
