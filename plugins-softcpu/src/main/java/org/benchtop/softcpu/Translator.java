@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Translator {
     /** Executions of a block before it is translated. */
-    static final int HOT = 30_000;
+    static final int HOT = 60_000;
 
     /** Blocks that were executed less often than this part of the entry are left out. */
     private static final int COLD = 64;
@@ -89,12 +89,15 @@ final class Translator {
         this.entry = entry;
     }
 
+    /** A region and the blocks that it was made of. */
+    record Translation(Region region, List<Block> parts) {}
+
     /** The translation of the code that starts with a block; null if too little of it can be translated. */
-    static @Nullable Region translate(CodePages pages, Block entry) {
+    static @Nullable Translation translate(CodePages pages, Block entry) {
         return new Translator(pages, entry).translate();
     }
 
-    private @Nullable Region translate() {
+    private @Nullable Translation translate() {
         if (!worthwhile()) {
             return null;
         }
@@ -108,8 +111,10 @@ final class Translator {
                         .withMethodBody("run", RUN, 0, this::emit));
         try {
             MethodHandles.Lookup hidden = LOOKUP.defineHiddenClass(bytes, false);
-            return (Region) hidden.findConstructor(hidden.lookupClass(), MethodType.methodType(void.class))
+            Region region = (Region) hidden.findConstructor(
+                            hidden.lookupClass(), MethodType.methodType(void.class))
                     .invoke();
+            return new Translation(region, chosen.stream().map(Chosen::block).toList());
         } catch (Throwable e) {
             throw new IllegalStateException("translated code is not accepted", e);
         }
