@@ -29,7 +29,8 @@ final class Block {
     /** Executions so far; approximate with several processors. */
     int heat;
     /** The same code as steps, once this block is translated. */
-    @Nullable Block steps;
+    @Nullable
+    Block steps;
     /** What else the region of this block was made of. */
     private long regionCovers;
 

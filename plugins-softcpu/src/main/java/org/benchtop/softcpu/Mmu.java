@@ -208,9 +208,7 @@ final class Mmu {
     /** Raises the fault that an access of a range would raise. */
     void probe(long address, int size, boolean write) {
         int e = ((int) (address >>> 12) & Cpu.TLB_MASK) << Cpu.ENTRY_SHIFT;
-        if (write
-                && !crosses(address, size)
-                && (address & Cpu.PAGE_MASK | CODE_PAGE) == cpu.tlb[e + Cpu.WRITE_TAG]) {
+        if (write && !crosses(address, size) && (address & Cpu.PAGE_MASK | CODE_PAGE) == cpu.tlb[e + Cpu.WRITE_TAG]) {
             return;
         }
         int access = write ? WRITE : READ;
