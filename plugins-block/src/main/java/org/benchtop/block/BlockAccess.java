@@ -79,8 +79,7 @@ public final class BlockAccess implements AutoCloseable {
 
     private void check(BlockStatus result, String verb, long offset) {
         if (result != BlockStatus.OK) {
-            throw BenchtopException.of(
-                    ErrorKind.HOST, what + ": " + verb + " at " + offset + ": " + explain(result));
+            throw BenchtopException.of(ErrorKind.HOST, what + ": " + verb + " at " + offset + ": " + explain(result));
         }
     }
 

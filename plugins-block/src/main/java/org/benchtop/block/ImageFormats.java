@@ -34,7 +34,9 @@ public final class ImageFormats {
         throw BenchtopException.of(
                 ErrorKind.IMAGE,
                 what + ": unknown image format \"" + name + "\" (known: "
-                        + String.join(", ", all().stream().map(ImageFormat::name).sorted().toList()) + ")");
+                        + String.join(
+                                ", ",
+                                all().stream().map(ImageFormat::name).sorted().toList()) + ")");
     }
 
     /** The format whose magic number a file has; only for when somebody asks for a guess. */

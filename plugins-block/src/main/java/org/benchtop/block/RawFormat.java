@@ -45,8 +45,7 @@ final class RawFormat implements ImageFormat {
     @Override
     public List<ImageOption> createOptions() {
         return List.of(
-                new ImageOption("preallocation", "off, falloc, full", "off"),
-                new ImageOption("size", "disk size", ""));
+                new ImageOption("preallocation", "off, falloc, full", "off"), new ImageOption("size", "disk size", ""));
     }
 
     @Override
@@ -79,7 +78,8 @@ final class RawFormat implements ImageFormat {
                 made.setLength(creation.sizeBytes());
             }
             if (!preallocation.equals("off") && creation.sizeBytes() > 0) {
-                try (Image image = open(ImageOpen.readOnly(unfinished).writable(true).cache(CacheMode.WRITEBACK), context)) {
+                try (Image image =
+                        open(ImageOpen.readOnly(unfinished).writable(true).cache(CacheMode.WRITEBACK), context)) {
                     image.preallocate(preallocation);
                 }
             }

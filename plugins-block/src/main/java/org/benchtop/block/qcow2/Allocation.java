@@ -247,8 +247,7 @@ final class Allocation extends Task implements BlockCompletion {
         Codec.workers().execute(() -> {
             int packed;
             try {
-                packed = codec.compress(
-                        memory.asSlice(0, layout.clusterBytes), memory.asSlice(layout.clusterBytes));
+                packed = codec.compress(memory.asSlice(0, layout.clusterBytes), memory.asSlice(layout.clusterBytes));
             } catch (RuntimeException e) {
                 packed = -1;
             }
@@ -277,8 +276,10 @@ final class Allocation extends Task implements BlockCompletion {
         Qcow2Image image = queue.image();
         Qcow2Layout layout = image.layout();
         boolean packed = compressedBytes > 0;
-        int length = (int) (packed ? Math.ceilDiv(compressedBytes, Qcow2Layout.SECTOR) * (long) Qcow2Layout.SECTOR
-                : layout.clusterBytes);
+        int length = (int)
+                (packed
+                        ? Math.ceilDiv(compressedBytes, Qcow2Layout.SECTOR) * (long) Qcow2Layout.SECTOR
+                        : layout.clusterBytes);
         long found;
         synchronized (image) {
             found = task.wakeStatus != BlockStatus.OK
@@ -296,7 +297,8 @@ final class Allocation extends Task implements BlockCompletion {
         host = found;
         if (packed) {
             compressedEntry = layout.compressedEntry(found, compressedBytes);
-            memory.asSlice(layout.clusterBytes + compressedBytes, length - compressedBytes).fill((byte) 0);
+            memory.asSlice(layout.clusterBytes + compressedBytes, length - compressedBytes)
+                    .fill((byte) 0);
         }
         stage = Stage.LINK;
         write.buffer().clear();

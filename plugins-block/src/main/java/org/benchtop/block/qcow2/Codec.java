@@ -34,7 +34,12 @@ final class Codec {
         private static Executor start() {
             int threads = Math.max(1, Runtime.getRuntime().availableProcessors());
             ThreadPoolExecutor pool = new ThreadPoolExecutor(
-                    threads, threads, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> Thread.ofPlatform()
+                    threads,
+                    threads,
+                    10,
+                    TimeUnit.SECONDS,
+                    new LinkedBlockingQueue<>(),
+                    task -> Thread.ofPlatform()
                             .name("benchtop-codec")
                             .daemon(true)
                             .unstarted(task));
@@ -55,7 +60,8 @@ final class Codec {
     int compress(MemorySegment cluster, MemorySegment into) {
         ByteBuffer source = cluster.asByteBuffer();
         // The last sector must not make it as long as the cluster itself.
-        ByteBuffer target = into.asSlice(0, cluster.byteSize() - Qcow2Layout.SECTOR).asByteBuffer();
+        ByteBuffer target =
+                into.asSlice(0, cluster.byteSize() - Qcow2Layout.SECTOR).asByteBuffer();
         return switch (compression) {
             case ZLIB -> deflate(source, target);
             case ZSTD -> zstd(source, target);
@@ -108,7 +114,8 @@ final class Codec {
         try {
             inflater.setInput(source);
             while (target.hasRemaining()) {
-                if (inflater.inflate(target) == 0 && (inflater.finished() || inflater.needsInput() || inflater.needsDictionary())) {
+                if (inflater.inflate(target) == 0
+                        && (inflater.finished() || inflater.needsInput() || inflater.needsDictionary())) {
                     return false;
                 }
             }

@@ -213,7 +213,8 @@ final class Commit extends Task {
                 freeCount = 0;
             }
             if (status == BlockStatus.OK && freeCount > 0) {
-                discard.at(image.frees().cluster(freeIndex) << image.layout().clusterBits,
+                discard.at(
+                        image.frees().cluster(freeIndex) << image.layout().clusterBits,
                         freeCount * image.layout().clusterBytes);
             } else {
                 end();

@@ -44,7 +44,8 @@ final class Qcow2Check {
         this.fileClusters = structure.fileClusters();
         if (fileClusters > Integer.MAX_VALUE - 64) {
             throw Qcow2Header.image(
-                    structure.file().path(), "a file of " + structure.file().storedBytes() + " bytes is too large to check");
+                    structure.file().path(),
+                    "a file of " + structure.file().storedBytes() + " bytes is too large to check");
         }
         this.references = new char[(int) fileClusters + 1];
     }
@@ -307,7 +308,10 @@ final class Qcow2Check {
     }
 
     private void countRefcountStructures() {
-        countRange("refcount table", header.refcountTableOffset, (long) header.refcountTableClusters << layout.clusterBits);
+        countRange(
+                "refcount table",
+                header.refcountTableOffset,
+                (long) header.refcountTableClusters << layout.clusterBits);
         long[] table = structure.refcountTable();
         for (int i = 0; i < table.length; i++) {
             long entry = table[i];
@@ -331,8 +335,8 @@ final class Qcow2Check {
     }
 
     private void compare() {
-        long described = Math.min(
-                (long) structure.refcountTable().length << layout.refcountBlockBits, Integer.MAX_VALUE - 64L);
+        long described =
+                Math.min((long) structure.refcountTable().length << layout.refcountBlockBits, Integer.MAX_VALUE - 64L);
         if (rebuild) {
             if (repairAll) {
                 rebuildNow();
@@ -342,7 +346,8 @@ final class Qcow2Check {
         long mixed = 0;
         for (long cluster = 0; cluster < Math.max(described, references.length); cluster++) {
             int index = (int) (cluster >>> layout.refcountBlockBits);
-            boolean inTable = index < structure.refcountTable().length && structure.refcountTable()[index] != 0;
+            boolean inTable =
+                    index < structure.refcountTable().length && structure.refcountTable()[index] != 0;
             if (!inTable && cluster >= references.length) {
                 cluster |= (1L << layout.refcountBlockBits) - 1;
                 continue;
@@ -389,7 +394,9 @@ final class Qcow2Check {
         char[] counted = Arrays.copyOf(references, references.length);
         lower(counted, header.refcountTableOffset, (long) header.refcountTableClusters << layout.clusterBits);
         for (long entry : structure.refcountTable()) {
-            if (entry != 0 && layout.aligned(entry) && layout.clusterOf(entry) < fileClusters
+            if (entry != 0
+                    && layout.aligned(entry)
+                    && layout.clusterOf(entry) < fileClusters
                     && (entry & Qcow2Layout.REFCOUNT_TABLE_RESERVED) == 0) {
                 lower(counted, entry, 1);
             }

@@ -8,7 +8,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -56,7 +55,8 @@ final class Qcow2Creator {
         for (String name : options.keySet()) {
             if (OPTIONS.stream().noneMatch(option -> option.name().equals(name))) {
                 throw BenchtopException.config("qcow2 has no option \"" + name + "\" (options: "
-                        + String.join(", ", OPTIONS.stream().map(ImageOption::name).toList()) + ")");
+                        + String.join(
+                                ", ", OPTIONS.stream().map(ImageOption::name).toList()) + ")");
             }
         }
         Qcow2Header header = header();

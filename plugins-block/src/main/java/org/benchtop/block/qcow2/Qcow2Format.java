@@ -130,8 +130,7 @@ public final class Qcow2Format implements ImageFormat {
         private @Nullable ImageFile dataFile;
         private @Nullable Image backing;
 
-        Opening(
-                ImageFile file, ImageOpen how, BlockContext context, long l2CacheBytes, long refcountCacheBytes) {
+        Opening(ImageFile file, ImageOpen how, BlockContext context, long l2CacheBytes, long refcountCacheBytes) {
             this.file = file;
             this.how = how;
             this.context = context;
@@ -182,8 +181,10 @@ public final class Qcow2Format implements ImageFormat {
                 LOG.log(Level.INFO, "{0}: was not closed properly, repairing its refcounts", how.file());
                 ImageCheck check = image.check(ImageCheck.Repair.ALL);
                 if (check.corruptions() > check.corruptionsFixed() || check.errors() > 0) {
-                    throw Qcow2Header.image(how.file(), "was not closed properly and cannot be repaired: "
-                            + check.messages().getFirst());
+                    throw Qcow2Header.image(
+                            how.file(),
+                            "was not closed properly and cannot be repaired: "
+                                    + check.messages().getFirst());
                 }
             }
             if (image.overlappingTables()) {
@@ -203,18 +204,20 @@ public final class Qcow2Format implements ImageFormat {
                 }
                 MemorySegment head = arena.allocate(Qcow2Layout.SECTOR, 4096);
                 access.read(0, head);
-                MemorySegment cluster =
-                        arena.allocate(1L << Qcow2Header.clusterBitsOf(how.file(), head), 4096);
+                MemorySegment cluster = arena.allocate(1L << Qcow2Header.clusterBitsOf(how.file(), head), 4096);
                 access.read(0, cluster);
                 return Qcow2Header.parse(how.file(), cluster);
             }
         }
 
         private Image openBacking(Qcow2Header header, String name) {
-            String format = how.backingFormat().or(() -> header.backingFormat).orElseThrow(() -> Qcow2Header.image(
-                    how.file(),
-                    "does not say which format its backing file " + name
-                            + " has: give backing-format (raw, qcow2), or set it with \"benchtop image rebase -u -F\""));
+            String format = how.backingFormat()
+                    .or(() -> header.backingFormat)
+                    .orElseThrow(
+                            () -> Qcow2Header.image(
+                                    how.file(),
+                                    "does not say which format its backing file " + name
+                                            + " has: give backing-format (raw, qcow2), or set it with \"benchtop image rebase -u -F\""));
             if (name.contains(":") && !name.startsWith("file:") && !name.startsWith("/")) {
                 String scheme = name.substring(0, name.indexOf(':'));
                 if (scheme.matches("[a-z][a-z0-9+.-]*")) {
@@ -237,8 +240,7 @@ public final class Qcow2Format implements ImageFormat {
                 if (e.getMessage().startsWith("backing files refer")) {
                     throw e;
                 }
-                throw BenchtopException.of(
-                        e.kind(), how.file() + ": backing file: " + e.getMessage(), e.context(), e);
+                throw BenchtopException.of(e.kind(), how.file() + ": backing file: " + e.getMessage(), e.context(), e);
             }
         }
 

@@ -143,7 +143,8 @@ final class Qcow2Header {
         int version = intAt(head, 4);
         if (version != 2 && version != 3) {
             throw BenchtopException.of(
-                    ErrorKind.UNSUPPORTED, path + ": qcow2 version " + Integer.toUnsignedString(version) + "; allowed: 2, 3");
+                    ErrorKind.UNSUPPORTED,
+                    path + ": qcow2 version " + Integer.toUnsignedString(version) + "; allowed: 2, 3");
         }
         int bits = intAt(head, 20);
         if (bits < MIN_CLUSTER_BITS || bits > MAX_CLUSTER_BITS) {
@@ -214,8 +215,8 @@ final class Qcow2Header {
             throw image(path, "compression type " + type + " and the feature bit for it contradict each other");
         }
         if (headerBytes > V3_BYTES + 8) {
-            fieldsBehindCompression = cluster.asSlice(V3_BYTES + 8, headerBytes - V3_BYTES - 8)
-                    .toArray(ValueLayout.JAVA_BYTE);
+            fieldsBehindCompression =
+                    cluster.asSlice(V3_BYTES + 8, headerBytes - V3_BYTES - 8).toArray(ValueLayout.JAVA_BYTE);
         }
         if (extendedL2() && clusterBits < MIN_EXTENDED_L2_CLUSTER_BITS) {
             throw image(path, "extended L2 entries need clusters of at least 16 KiB, not " + clusterBytes());

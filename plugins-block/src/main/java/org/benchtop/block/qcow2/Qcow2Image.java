@@ -147,8 +147,7 @@ final class Qcow2Image implements Image {
         l1DirtySectors = new boolean[(l1.length + L1_PER_SECTOR - 1) / L1_PER_SECTOR];
         l1Dirty = false;
         long refcountEntries = (long) header.refcountTableClusters << layout.clusterBits - 3;
-        refcounts.reset(readTable(
-                access, "refcount table", header.refcountTableOffset, (int) refcountEntries, stored));
+        refcounts.reset(readTable(access, "refcount table", header.refcountTableOffset, (int) refcountEntries, stored));
         freshFrom = file.grows() && dataFile == null ? layout.roundUpToCluster(stored) : Long.MAX_VALUE;
         compressedTail = 0;
         l2.clear();
@@ -228,11 +227,13 @@ final class Qcow2Image implements Image {
         return file;
     }
 
-    @Nullable ImageFile dataFile() {
+    @Nullable
+    ImageFile dataFile() {
         return dataFile;
     }
 
-    @Nullable BlockBackend backingBackend() {
+    @Nullable
+    BlockBackend backingBackend() {
         return backing;
     }
 
@@ -359,7 +360,8 @@ final class Qcow2Image implements Image {
             return READY;
         }
         if (!layout.aligned(table)) {
-            foundCorruption("L2 table at " + table + " (L1 entry " + l1Index + ") is not at a cluster's start", task.queue);
+            foundCorruption(
+                    "L2 table at " + table + " (L1 entry " + l1Index + ") is not at a cluster's start", task.queue);
             return FAILED;
         }
         int entryBytes = layout.l2EntryBytes;
@@ -863,7 +865,8 @@ final class Qcow2Image implements Image {
         }
         long table = l1[l1Index] & Qcow2Layout.OFFSET_MASK;
         if (!layout.aligned(table)) {
-            foundCorruption("L2 table at " + table + " (L1 entry " + l1Index + ") is not at a cluster's start", job.queue);
+            foundCorruption(
+                    "L2 table at " + table + " (L1 entry " + l1Index + ") is not at a cluster's start", job.queue);
             return FAILED;
         }
         long entryAt = table + (long) layout.l2Index(at) * layout.l2EntryBytes;
@@ -935,8 +938,8 @@ final class Qcow2Image implements Image {
         boolean cluster = layout.hasCluster(entry);
         boolean zeroBelow = at >= backingBytes;
         if (!compressed && !cluster) {
-            boolean zeroAlready = zeroBelow
-                    || (layout.extended ? bitmap == -1L << 32 : (entry & Qcow2Layout.ZERO) != 0);
+            boolean zeroAlready =
+                    zeroBelow || (layout.extended ? bitmap == -1L << 32 : (entry & Qcow2Layout.ZERO) != 0);
             if (!zeroes || zeroAlready) {
                 return READY;
             }
@@ -970,8 +973,7 @@ final class Qcow2Image implements Image {
     }
 
     /** Changes some units of a cluster with extended L2 entries. */
-    private int changeUnits(
-            MemorySegment memory, long base, long from, long to, boolean zeroes, boolean mayUnmap) {
+    private int changeUnits(MemorySegment memory, long base, long from, long to, boolean zeroes, boolean mayUnmap) {
         long entry = memory.get(Qcow2Layout.LONG, base);
         if ((entry & Qcow2Layout.COMPRESSED) != 0) {
             return zeroes ? NEEDS_DATA : READY;
@@ -1145,7 +1147,8 @@ final class Qcow2Image implements Image {
         }
         if (count <= 0) {
             if (count == 0) {
-                foundCorruption("refcount of the cluster at " + (cluster << layout.clusterBits) + " is too low", task.queue);
+                foundCorruption(
+                        "refcount of the cluster at " + (cluster << layout.clusterBits) + " is too low", task.queue);
             }
             frees.done(index, 1);
             return 0;
@@ -1162,9 +1165,7 @@ final class Qcow2Image implements Image {
         }
         int run = 1;
         int perSlice = layout.sliceBytes * 8 >>> layout.refcountOrder;
-        while (run < frees.count(index)
-                && (cluster + run) % perSlice != 0
-                && refcounts.get(cluster + run, task) == 1) {
+        while (run < frees.count(index) && (cluster + run) % perSlice != 0 && refcounts.get(cluster + run, task) == 1) {
             run++;
         }
         return run;
@@ -1249,8 +1250,7 @@ final class Qcow2Image implements Image {
             while (!clean) {
                 BlockStatus status = control.submit(new BlockRequest.Flush());
                 if (status != BlockStatus.OK) {
-                    throw BenchtopException.host(
-                            file.path() + ": writing tables: " + BlockAccess.explain(status));
+                    throw BenchtopException.host(file.path() + ": writing tables: " + BlockAccess.explain(status));
                 }
                 synchronized (this) {
                     clean = !dirty();
@@ -1404,11 +1404,8 @@ final class Qcow2Image implements Image {
                     offsetBytes, map.length, 0, false, true, false, false, Optional.empty(), OptionalLong.empty());
         }
         OptionalLong host = data ? OptionalLong.of(map.host) : OptionalLong.empty();
-        Optional<Path> where = data
-                ? Optional.of(settings.dataFilePath.orElse(file.path()))
-                : Optional.empty();
-        return new ImageExtent(
-                offsetBytes, map.length, 0, true, zero, data || compressed, compressed, where, host);
+        Optional<Path> where = data ? Optional.of(settings.dataFilePath.orElse(file.path())) : Optional.empty();
+        return new ImageExtent(offsetBytes, map.length, 0, true, zero, data || compressed, compressed, where, host);
     }
 
     /**

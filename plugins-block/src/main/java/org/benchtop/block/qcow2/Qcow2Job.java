@@ -217,7 +217,14 @@ final class Qcow2Job extends Task {
             }
             case COMPRESSED -> {
                 outstanding++;
-                queue.compressed().read(this, buffer, at - start, length, map.entry, image.layout().inCluster(at));
+                queue.compressed()
+                        .read(
+                                this,
+                                buffer,
+                                at - start,
+                                length,
+                                map.entry,
+                                image.layout().inCluster(at));
             }
             case INVALID -> {
                 return Qcow2Image.FAILED;
@@ -349,7 +356,8 @@ final class Qcow2Job extends Task {
         flushing = true;
         boolean waits;
         synchronized (image) {
-            waits = image.flushIfNeeded(this, mode == Mode.FLUSH, durable && status == BlockStatus.OK, mode != Mode.READ);
+            waits = image.flushIfNeeded(
+                    this, mode == Mode.FLUSH, durable && status == BlockStatus.OK, mode != Mode.READ);
         }
         if (!waits) {
             finish();

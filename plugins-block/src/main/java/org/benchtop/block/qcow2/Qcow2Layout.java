@@ -138,8 +138,7 @@ final class Qcow2Layout {
 
     /** Whether an entry has a cluster of its own in the data area, whatever it reads as. */
     boolean hasCluster(long entry) {
-        return (entry & COMPRESSED) == 0
-                && ((entry & OFFSET_MASK) != 0 || dataFile && (entry & COPIED) != 0);
+        return (entry & COMPRESSED) == 0 && ((entry & OFFSET_MASK) != 0 || dataFile && (entry & COPIED) != 0);
     }
 
     /** Where the data of a compressed cluster starts. */

@@ -10,7 +10,8 @@ import org.benchtop.spi.host.HostFileOptions;
 public record Qcow2Options(
         @Option(doc = "The image file.") Optional<Path> file,
 
-        @Option(doc = "A drive that holds the image, instead of a file.") Optional<String> backend,
+        @Option(doc = "A drive that holds the image, instead of a file.")
+        Optional<String> backend,
 
         @Option(doc = "Refuses writes.", value = "off") boolean readOnly,
 

@@ -50,8 +50,10 @@ final class Qcow2Queue implements BlockQueue {
         this.bufferBytes = (int) (2 * image.layout().clusterBytes);
         this.maxBuffers = (int) Math.clamp(BUFFER_BUDGET_BYTES / bufferBytes, 2, MAX_BUFFERS);
         this.file = image.file().backend().openQueue(loop);
-        this.dataFile = image.dataFile() == null ? null : image.dataFile().backend().openQueue(loop);
-        this.backing = image.backingBackend() == null ? null : image.backingBackend().openQueue(loop);
+        this.dataFile =
+                image.dataFile() == null ? null : image.dataFile().backend().openQueue(loop);
+        this.backing =
+                image.backingBackend() == null ? null : image.backingBackend().openQueue(loop);
         this.compressed = new CompressedRead(this, image);
     }
 
@@ -118,7 +120,8 @@ final class Qcow2Queue implements BlockQueue {
     }
 
     /** A buffer of two clusters, or null; then the task goes on when there is one. */
-    @Nullable MemorySegment borrowBuffer(Task task) {
+    @Nullable
+    MemorySegment borrowBuffer(Task task) {
         MemorySegment buffer = freeBuffers.poll();
         if (buffer == null && bufferCount < maxBuffers) {
             buffer = arena.allocate(bufferBytes, 4096);

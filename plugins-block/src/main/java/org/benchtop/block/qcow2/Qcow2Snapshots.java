@@ -41,9 +41,7 @@ final class Qcow2Snapshots {
         }
 
         long stateBytes() {
-            return extra.length >= 8
-                    ? ByteBuffer.wrap(extra).getLong(0)
-                    : Integer.toUnsignedLong(vmStateBytes);
+            return extra.length >= 8 ? ByteBuffer.wrap(extra).getLong(0) : Integer.toUnsignedLong(vmStateBytes);
         }
 
         ImageSnapshot toImageSnapshot(Qcow2Header header) {
@@ -126,9 +124,11 @@ final class Qcow2Snapshots {
                     || l1Entries > MAX_L1_ENTRIES
                     || !structure.layout().aligned(l1Offset)
                     || l1Offset < 0
-                    || l1Offset + l1Entries * 8L
-                            > structure.file().storedBytes() + structure.layout().clusterBytes;
-            if (wrongL1 || extraBytes < 0 || extraBytes > MAX_EXTRA_BYTES || idBytes + nameBytes > 2 * MAX_NAME_BYTES
+                    || l1Offset + l1Entries * 8L > structure.file().storedBytes() + structure.layout().clusterBytes;
+            if (wrongL1
+                    || extraBytes < 0
+                    || extraBytes > MAX_EXTRA_BYTES
+                    || idBytes + nameBytes > 2 * MAX_NAME_BYTES
                     || at - tableStart > MAX_TABLE_BYTES) {
                 throw Qcow2Header.image(
                         structure.file().path(),
@@ -195,8 +195,7 @@ final class Qcow2Snapshots {
                     + " snapshots, which is as many as there can be");
         }
         if (entries.stream().anyMatch(entry -> entry.name.equals(name))) {
-            throw BenchtopException.config(
-                    structure.file().path() + ": there is a snapshot \"" + name + "\" already");
+            throw BenchtopException.config(structure.file().path() + ": there is a snapshot \"" + name + "\" already");
         }
         long[] l1 = structure.readTable(header.l1Offset, header.l1Entries);
         structure.addReferences(l1, 1);
@@ -243,7 +242,8 @@ final class Qcow2Snapshots {
         long oldClusters = layout.roundUpToCluster(tableBytes(structure)) >>> layout.clusterBits;
         long newOffset = 0;
         if (!entries.isEmpty()) {
-            int length = entries.stream().mapToInt(entry -> entry.toBytes().length).sum();
+            int length =
+                    entries.stream().mapToInt(entry -> entry.toBytes().length).sum();
             MemorySegment buffer = structure.newBuffer(length);
             long at = 0;
             for (Entry entry : entries) {

@@ -345,8 +345,8 @@ final class Qcow2Structure {
             if (cluster >= first) {
                 count = 1;
             }
-            Block block = blocks.computeIfAbsent(
-                    cluster / perBlock, index -> new Block(newBuffer(layout.clusterBytes)));
+            Block block =
+                    blocks.computeIfAbsent(cluster / perBlock, index -> new Block(newBuffer(layout.clusterBytes)));
             layout.refcount(block.content, 0, cluster % perBlock, Math.min(count, layout.maxRefcount));
             block.dirty = true;
         }
@@ -396,7 +396,8 @@ final class Qcow2Structure {
         if (now == 0) {
             throw Qcow2Header.image(
                     file.path(),
-                    "the cluster at " + (cluster << layout.clusterBits) + " is used but not counted: repair it first (image check --repair)");
+                    "the cluster at " + (cluster << layout.clusterBits)
+                            + " is used but not counted: repair it first (image check --repair)");
         }
         refcount(cluster, now + change);
     }
@@ -531,8 +532,7 @@ final class Qcow2Structure {
 
     void changeBacking(Optional<ImageBacking> backing) {
         if (header.rawDataFile() && backing.isPresent()) {
-            throw BenchtopException.config(
-                    file.path() + ": its data file is raw, so it cannot have a backing file");
+            throw BenchtopException.config(file.path() + ": its data file is raw, so it cannot have a backing file");
         }
         header.backingFile = backing.map(ImageBacking::file);
         header.backingFormat = backing.flatMap(ImageBacking::format);

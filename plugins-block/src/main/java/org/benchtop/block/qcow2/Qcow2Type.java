@@ -26,7 +26,8 @@ public final class Qcow2Type implements BlockBackendType<Qcow2Options> {
 
     @Override
     public BlockBackend create(Qcow2Options options, BlockContext context) {
-        Path path = context.resolve(options.file().orElseGet(() -> Path.of(options.backend().orElse(""))));
+        Path path = context.resolve(
+                options.file().orElseGet(() -> Path.of(options.backend().orElse(""))));
         ImageOpen how = new ImageOpen(
                 path,
                 !options.readOnly(),

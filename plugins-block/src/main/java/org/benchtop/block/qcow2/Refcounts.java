@@ -330,8 +330,7 @@ final class Refcounts {
             dirtySectors = new boolean[sectors(entries)];
             anyDirtySector = false;
             moved = true;
-            image.refcountTableMoves(
-                    offset + ((long) blocks << layout.clusterBits), tableClusters, oldClusters);
+            image.refcountTableMoves(offset + ((long) blocks << layout.clusterBits), tableClusters, oldClusters);
             image.usedUpTo(index + blocks + tableClusters);
         }
     }
@@ -353,8 +352,7 @@ final class Refcounts {
                     long start = second.reserve(tableOffset + at, Qcow2Layout.SECTOR, SliceCache.NONE);
                     for (int i = 0; i < ENTRIES_PER_SECTOR; i++) {
                         int entry = sector * ENTRIES_PER_SECTOR + i;
-                        second.memory()
-                                .set(Qcow2Layout.LONG, start + i * 8L, entry < table.length ? table[entry] : 0);
+                        second.memory().set(Qcow2Layout.LONG, start + i * 8L, entry < table.length ? table[entry] : 0);
                     }
                 }
             }

@@ -45,7 +45,8 @@ abstract class Task {
             tail = task;
         }
 
-        @org.jspecify.annotations.Nullable Task poll() {
+        @org.jspecify.annotations.Nullable
+        Task poll() {
             Task task = head;
             if (task != null) {
                 head = task.next;

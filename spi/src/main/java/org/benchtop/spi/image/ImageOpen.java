@@ -96,13 +96,11 @@ public record ImageOpen(
 
     /** The same, taking flawed images or not. */
     public ImageOpen flawed(boolean value) {
-        return new ImageOpen(
-                file, writable, cache, aio, threads, lock, unmap, backing, backingFormat, value, compress);
+        return new ImageOpen(file, writable, cache, aio, threads, lock, unmap, backing, backingFormat, value, compress);
     }
 
     /** The same, compressing or not. */
     public ImageOpen compress(boolean value) {
-        return new ImageOpen(
-                file, writable, cache, aio, threads, lock, unmap, backing, backingFormat, flawed, value);
+        return new ImageOpen(file, writable, cache, aio, threads, lock, unmap, backing, backingFormat, flawed, value);
     }
 }
