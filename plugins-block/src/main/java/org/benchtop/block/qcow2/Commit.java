@@ -253,11 +253,4 @@ final class Commit extends Task {
             their.runFromElsewhere(this);
         }
     }
-
-    void close() {
-        header.close();
-        refcounts.close();
-        refcountTable.close();
-        mappings.close();
-    }
 }

@@ -5,9 +5,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 
 /** Copies of table parts with the places that they are written to. Grows as needed and is used again. */
-final class CommitBuffer implements AutoCloseable {
-    private Arena arena = Arena.ofShared();
-    private MemorySegment memory = arena.allocate(64 << 10, 4096);
+final class CommitBuffer {
+    private MemorySegment memory = Arena.ofAuto().allocate(64 << 10, 4096);
     private long usedBytes;
     private long[] offsets = new long[16];
     private long[] starts = new long[16];
@@ -29,12 +28,9 @@ final class CommitBuffer implements AutoCloseable {
     /** Makes room for a range that shall be written at {@code offset}; returns where it starts in the memory. */
     long reserve(long offset, int length, int slot) {
         if (usedBytes + length > memory.byteSize()) {
-            Arena old = arena;
-            arena = Arena.ofShared();
-            MemorySegment larger = arena.allocate(Math.max(memory.byteSize() * 2, usedBytes + length), 4096);
+            MemorySegment larger = Arena.ofAuto().allocate(Math.max(memory.byteSize() * 2, usedBytes + length), 4096);
             MemorySegment.copy(memory, 0, larger, 0, usedBytes);
             memory = larger;
-            old.close();
         }
         if (count == offsets.length) {
             offsets = Arrays.copyOf(offsets, count * 2);
@@ -74,10 +70,5 @@ final class CommitBuffer implements AutoCloseable {
 
     int slot(int index) {
         return slots[index];
-    }
-
-    @Override
-    public void close() {
-        arena.close();
     }
 }

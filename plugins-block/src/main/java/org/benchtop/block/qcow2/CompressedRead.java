@@ -21,7 +21,7 @@ final class CompressedRead implements AutoCloseable {
     private final Qcow2Image image;
     private final ArrayDeque<Slot> idle = new ArrayDeque<>();
     private final ArrayDeque<Wish> waiting = new ArrayDeque<>();
-    private @Nullable Arena arena;
+    private final Arena arena = Arena.ofShared();
     private int slots;
 
     /** A read that waits for a buffer. */
@@ -43,7 +43,7 @@ final class CompressedRead implements AutoCloseable {
         }
         Wish wish = new Wish(job, buffer, skip, length, entry, inCluster);
         Slot slot = idle.pollLast();
-        int max = (int) Math.clamp(BUDGET_BYTES / (4 * image.layout().clusterBytes), 1, MAX_SLOTS);
+        int max = Math.clamp(BUDGET_BYTES / (4 * image.layout().clusterBytes), 1, MAX_SLOTS);
         if (slots < max && (slot == null || slot.used)) {
             if (slot != null) {
                 idle.addLast(slot);
@@ -70,14 +70,9 @@ final class CompressedRead implements AutoCloseable {
         private long heldEntry;
 
         Slot() {
-            Arena memory = arena;
-            if (memory == null) {
-                memory = Arena.ofShared();
-                arena = memory;
-            }
             long clusterBytes = image.layout().clusterBytes;
-            packed = memory.allocate(2 * clusterBytes + 2 * Qcow2Layout.SECTOR, 4096);
-            cluster = memory.allocate(clusterBytes, 4096);
+            packed = arena.allocate(2 * clusterBytes + 2 * Qcow2Layout.SECTOR, 4096);
+            cluster = arena.allocate(clusterBytes, 4096);
         }
 
         boolean holds(long entry) {
@@ -151,9 +146,6 @@ final class CompressedRead implements AutoCloseable {
 
     @Override
     public void close() {
-        Arena memory = arena;
-        if (memory != null) {
-            memory.close();
-        }
+        arena.close();
     }
 }

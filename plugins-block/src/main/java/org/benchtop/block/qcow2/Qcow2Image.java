@@ -12,6 +12,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.benchtop.block.BlockAccess;
 import org.benchtop.block.CallerLoop;
@@ -87,6 +88,7 @@ final class Qcow2Image implements Image {
     private volatile long compressedEpoch;
     private volatile long backingBytes;
     private @Nullable Allocation lastAllocation;
+    private volatile @Nullable ControlQueue walk;
 
     /** How an image is used; all of it is decided when it is opened. */
     record Qcow2Settings(
@@ -1314,7 +1316,6 @@ final class Qcow2Image implements Image {
     private void closeMemory() {
         l2.close();
         refcountCache.close();
-        commit.close();
     }
 
     private static @Nullable RuntimeException closeChild(
@@ -1366,7 +1367,40 @@ final class Qcow2Image implements Image {
 
     @Override
     public ImageExtent extent(long offsetBytes, long lengthBytes) {
-        return onCaller(control -> extent(control, offsetBytes, lengthBytes));
+        ControlQueue open = walk;
+        return open != null && open.loop.inLoop()
+                ? extent(open, offsetBytes, lengthBytes)
+                : onCaller(control -> extent(control, offsetBytes, lengthBytes));
+    }
+
+    @Override
+    public void extents(long offsetBytes, long lengthBytes, Consumer<ImageExtent> visitor) {
+        beginWalk();
+        try {
+            Image.super.extents(offsetBytes, lengthBytes, visitor);
+        } finally {
+            endWalk();
+        }
+    }
+
+    /** Opens a queue for many questions of one thread, here and in what is below. */
+    private void beginWalk() {
+        CallerLoop loop = new CallerLoop("qcow2");
+        walk = new ControlQueue(loop, (Qcow2Queue) openQueue(loop));
+        if (backing instanceof Qcow2Image below) {
+            below.beginWalk();
+        }
+    }
+
+    private void endWalk() {
+        ControlQueue ended = walk;
+        walk = null;
+        if (ended != null) {
+            ended.queue.close();
+        }
+        if (backing instanceof Qcow2Image below) {
+            below.endWalk();
+        }
     }
 
     private ImageExtent extent(ControlQueue control, long offsetBytes, long lengthBytes) {

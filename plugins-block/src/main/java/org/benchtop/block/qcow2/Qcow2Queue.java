@@ -48,7 +48,7 @@ final class Qcow2Queue implements BlockQueue {
         this.image = image;
         this.loop = loop;
         this.bufferBytes = (int) (2 * image.layout().clusterBytes);
-        this.maxBuffers = (int) Math.clamp(BUFFER_BUDGET_BYTES / bufferBytes, 2, MAX_BUFFERS);
+        this.maxBuffers = Math.clamp(BUFFER_BUDGET_BYTES / bufferBytes, 2, MAX_BUFFERS);
         this.file = image.file().backend().openQueue(loop);
         this.dataFile =
                 image.dataFile() == null ? null : image.dataFile().backend().openQueue(loop);

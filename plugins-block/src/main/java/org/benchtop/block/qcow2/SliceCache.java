@@ -37,7 +37,7 @@ final class SliceCache implements AutoCloseable {
 
     SliceCache(int sliceBytes, long capacityBytes) {
         this.sliceBytes = sliceBytes;
-        this.capacity = (int) Math.clamp(capacityBytes / sliceBytes, 64, 1 << 20);
+        this.capacity = Math.clamp(capacityBytes / sliceBytes, 64, 1 << 20);
         this.slotsPerChunk = Math.min(capacity, CHUNK_BYTES / sliceBytes);
         this.chunks = new MemorySegment[(capacity + slotsPerChunk - 1) / slotsPerChunk];
         this.keys = new long[capacity];

@@ -10,6 +10,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.function.BooleanSupplier;
 import org.benchtop.spi.block.CacheMode;
 import org.benchtop.spi.host.FileOperation;
 import org.benchtop.spi.image.Image;
@@ -39,7 +40,11 @@ final class Qcow2CutTest {
 
     /** A run: the image before, every change, and what was promised when. */
     private record Story(
-            byte[] before, List<FakeFile.Change> changes, Workload user, List<Promise> promises, Map<String, String> options) {}
+            byte[] before,
+            List<FakeFile.Change> changes,
+            Workload user,
+            List<Promise> promises,
+            Map<String, String> options) {}
 
     /** A flush that was submitted when each block had a version, and completed after that many changes. */
     private record Promise(int[] versions, int completedAt) {}
@@ -65,7 +70,7 @@ final class Qcow2CutTest {
     }
 
     /** An image with the first changes, and of those after the last sync only some. */
-    private static TestImages replay(Story story, int count, Random losses) {
+    private static TestImages replay(Story story, int count, BooleanSupplier kept) {
         TestImages images = new TestImages();
         FakeFile file = images.host().file(TestImages.path("disk.qcow2"), 0);
         file.poke(0, story.before);
@@ -76,7 +81,7 @@ final class Qcow2CutTest {
             }
         }
         for (int i = 0; i < count; i++) {
-            if (i < synced || losses == null || losses.nextBoolean()) {
+            if (i < synced || kept.getAsBoolean()) {
                 file.redo(story.changes.get(i));
             }
         }
@@ -139,7 +144,7 @@ final class Qcow2CutTest {
 
     private static Map<String, String> options(Random random) {
         Map<String, String> options = new HashMap<>(Qcow2ModelTest.randomOptions(random));
-        if (options.get("extended_l2").equals("off")) {
+        if (options.getOrDefault("extended_l2", "off").equals("off")) {
             options.put("cluster_size", String.valueOf(512 << random.nextInt(5)));
         }
         return options;
@@ -155,9 +160,10 @@ final class Qcow2CutTest {
             for (int count = 0; count <= story.changes.size(); count++) {
                 String what = "seed " + seed + " " + story.options + " cut after change " + count + " of "
                         + story.changes.size();
-                TestImages images = replay(story, count, null);
+                TestImages images = replay(story, count, () -> true);
                 verify(story, images, count, what);
-                boolean dirty = story.options.getOrDefault("lazy_refcounts", "off").equals("on");
+                boolean dirty =
+                        story.options.getOrDefault("lazy_refcounts", "off").equals("on");
                 if (count % qemuEvery == 0 && !dirty && QemuImg.available()) {
                     Path file = folder.resolve("cut.qcow2");
                     images.export("disk.qcow2", file);
@@ -180,7 +186,7 @@ final class Qcow2CutTest {
             for (int count = 0; count <= story.changes.size(); count++) {
                 String what = "seed " + seed + " " + story.options + " power cut after change " + count + " of "
                         + story.changes.size();
-                verify(story, replay(story, count, random), count, what);
+                verify(story, replay(story, count, random::nextBoolean), count, what);
             }
         }
     }

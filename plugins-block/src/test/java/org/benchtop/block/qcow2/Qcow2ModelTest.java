@@ -87,8 +87,7 @@ final class Qcow2ModelTest {
                 Workload workload = new Workload(image, USERS, user, runBlocks, random.nextLong());
                 users.add(workload);
                 running.add(CompletableFuture.runAsync(
-                        () -> workload.run(150, 6),
-                        task -> Thread.ofPlatform().start(task)));
+                        () -> workload.run(150, 6), task -> Thread.ofPlatform().start(task)));
             }
             running.forEach(CompletableFuture::join);
             verify(image, users, what + " before closing");

@@ -49,12 +49,7 @@ final class Workload {
 
     /** With a clock that says when something was submitted. */
     Workload(
-            BlockBackend backend,
-            int users,
-            int user,
-            int runBlocks,
-            long seed,
-            java.util.function.IntSupplier clock) {
+            BlockBackend backend, int users, int user, int runBlocks, long seed, java.util.function.IntSupplier clock) {
         this.clock = clock;
         this.backend = backend;
         this.users = users;
@@ -120,7 +115,9 @@ final class Workload {
         long first = memory.get(ValueLayout.JAVA_LONG_UNALIGNED, offset);
         for (int i = 0; i < BLOCK; i += 16) {
             Assertions.assertEquals(
-                    first, memory.get(ValueLayout.JAVA_LONG_UNALIGNED, offset + i), () -> what + ": block " + block + " is torn");
+                    first,
+                    memory.get(ValueLayout.JAVA_LONG_UNALIGNED, offset + i),
+                    () -> what + ": block " + block + " is torn");
             long place = memory.get(ValueLayout.JAVA_LONG_UNALIGNED, offset + i + 8);
             Assertions.assertEquals(
                     first == 0 ? 0 : block, place, () -> what + ": block " + block + " holds another block's data");
@@ -174,8 +171,15 @@ final class Workload {
             count++;
         }
         switch (kind) {
-            case 1, 2 -> change(queue, new BlockRequest.WriteZeroes().at((long) first * BLOCK, (long) count * BLOCK, random.nextBoolean()), first, count);
-            case 3 -> change(queue, new BlockRequest.Discard().at((long) first * BLOCK, (long) count * BLOCK), first, count);
+            case 1, 2 ->
+                change(
+                        queue,
+                        new BlockRequest.WriteZeroes()
+                                .at((long) first * BLOCK, (long) count * BLOCK, random.nextBoolean()),
+                        first,
+                        count);
+            case 3 ->
+                change(queue, new BlockRequest.Discard().at((long) first * BLOCK, (long) count * BLOCK), first, count);
             case 4, 5, 6, 7 -> read(queue, first, count);
             default -> write(queue, first, count);
         }

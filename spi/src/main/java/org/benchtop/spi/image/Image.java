@@ -2,9 +2,11 @@ package org.benchtop.spi.image;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.block.BlockBackend;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An open image.
@@ -23,6 +25,27 @@ public interface Image extends BlockBackend {
      * @param lengthBytes at least 1; the answer is about as much or less
      */
     ImageExtent extent(long offsetBytes, long lengthBytes);
+
+    /** Where all bytes of a range come from, in order; neighbours that continue each other are given as one. */
+    default void extents(long offsetBytes, long lengthBytes, Consumer<ImageExtent> visitor) {
+        @Nullable ImageExtent before = null;
+        long end = offsetBytes + lengthBytes;
+        for (long at = offsetBytes; at < end; ) {
+            ImageExtent next = extent(at, end - at);
+            at = next.endBytes();
+            if (before != null && next.continues(before)) {
+                before = next.joinedTo(before);
+            } else {
+                if (before != null) {
+                    visitor.accept(before);
+                }
+                before = next;
+            }
+        }
+        if (before != null) {
+            visitor.accept(before);
+        }
+    }
 
     /** The image below, if it is open. */
     default Optional<Image> backing() {
