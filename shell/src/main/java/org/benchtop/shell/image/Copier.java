@@ -16,6 +16,7 @@ import org.benchtop.spi.block.BlockCompletion;
 import org.benchtop.spi.block.BlockQueue;
 import org.benchtop.spi.block.BlockRequest;
 import org.benchtop.spi.block.BlockStatus;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Copies ranges from one disk to another with several transfers in flight, on an event loop of its own.
@@ -42,7 +43,7 @@ final class Copier implements AutoCloseable {
     private final BlockingQueue<Range> ranges;
     private final List<Slot> idle = new ArrayList<>();
     private final int slots;
-    private final AtomicReference<BenchtopException> failure = new AtomicReference<>();
+    private final AtomicReference<@Nullable BenchtopException> failure = new AtomicReference<>();
     private final AtomicLong doneBytes = new AtomicLong();
     private final AtomicLong pending = new AtomicLong();
 
@@ -116,7 +117,7 @@ final class Copier implements AutoCloseable {
     }
 
     private void check() {
-        BenchtopException failed = failure.get();
+        @Nullable BenchtopException failed = failure.get();
         if (failed != null) {
             throw BenchtopException.of(failed.kind(), failed.getMessage(), failed);
         }
@@ -176,7 +177,7 @@ final class Copier implements AutoCloseable {
     /** One transfer. */
     private final class Slot implements BlockCompletion {
         private final MemorySegment memory = ImageTool.memory(CHUNK_BYTES);
-        private final @org.jspecify.annotations.Nullable MemorySegment present =
+        private final @Nullable MemorySegment present =
                 differencesOnly ? ImageTool.memory(CHUNK_BYTES) : null;
         private final BlockRequest.Read read = new BlockRequest.Read();
         private final BlockRequest.Read readTarget = new BlockRequest.Read();
