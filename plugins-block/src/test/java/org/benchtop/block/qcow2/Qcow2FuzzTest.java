@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
  * time, and without a defect's exception.
  */
 final class Qcow2FuzzTest {
-    private static final int IMAGES = 120;
+    private static final int IMAGES = Integer.getInteger("benchtop.fuzz.images", 40);
     private static final long SIZE = 256 << 10;
     private static final Duration LIMIT = Duration.ofMinutes(2);
 
@@ -58,7 +58,8 @@ final class Qcow2FuzzTest {
         try (Image image = images.open(TestImages.how("disk.qcow2", true, CacheMode.WRITEBACK)
                 .compress(random.nextInt(3) == 0))) {
             new Workload(image, 1, 0, 32, random.nextLong()).run(20, 4);
-            if (random.nextBoolean()) {
+            // Narrow refcounts cannot count the references of a snapshot and of compressed clusters.
+            if (random.nextBoolean() && Integer.parseInt(options.getOrDefault("refcount_bits", "16")) >= 16) {
                 image.createSnapshot("one");
                 new Workload(image, 1, 0, 32, random.nextLong()).run(10, 4);
             }
