@@ -37,6 +37,7 @@ import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.bus.AddressSpace;
 import org.benchtop.spi.bus.IoEvent;
 import org.benchtop.spi.bus.IoEventMatch;
+import org.benchtop.spi.bus.VcpuMmio;
 import org.benchtop.spi.chardev.Chardev;
 import org.benchtop.spi.cpu.CpuHost;
 import org.benchtop.spi.cpu.CpuVmFeatures;
@@ -81,6 +82,7 @@ public final class Machine implements AutoCloseable {
     private volatile MachineState state = MachineState.CREATED;
     private volatile CompletableFuture<MachineExit> exit = new CompletableFuture<>();
     private volatile @Nullable IrqChip irqChip;
+    private volatile @Nullable VcpuMmio vcpuMmio;
     private volatile @Nullable DebugStop debugStop;
 
     /** A device and the context that it claims things through. */
@@ -515,6 +517,16 @@ public final class Machine implements AutoCloseable {
         irqChip = chip;
     }
 
+    AutoCloseable installVcpuMmio(String owner, VcpuMmio device) {
+        if (vcpuMmio != null) {
+            throw BenchtopException.of(
+                    ErrorKind.CONFIG,
+                    owner + " cannot answer for single vCPUs: machine " + name() + " has a device that does");
+        }
+        vcpuMmio = device;
+        return () -> vcpuMmio = null;
+    }
+
     IoEvent addIoEvent(AddressSpace space, long address, IoEventMatch match, Doorbell doorbell) {
         Optional<AutoCloseable> taken = parts.vm().addIoEvent(space, address, match, doorbell);
         if (taken.isPresent()) {
@@ -598,12 +610,16 @@ public final class Machine implements AutoCloseable {
 
         @Override
         public long mmioRead(int vcpu, long gpa, int size) {
-            return mmio.read(gpa, size);
+            VcpuMmio local = vcpuMmio;
+            return local != null && local.decodes(vcpu, gpa) ? local.read(vcpu, gpa, size) : mmio.read(gpa, size);
         }
 
         @Override
         public void mmioWrite(int vcpu, long gpa, int size, long value) {
-            if (!ioEvents.ring(AddressSpace.MMIO, gpa, size, value)) {
+            VcpuMmio local = vcpuMmio;
+            if (local != null && local.decodes(vcpu, gpa)) {
+                local.write(vcpu, gpa, size, value);
+            } else if (!ioEvents.ring(AddressSpace.MMIO, gpa, size, value)) {
                 mmio.write(gpa, size, value);
             }
         }
