@@ -158,15 +158,23 @@ final class ImageCommandTest {
             ok("check", "-f", "qcow2", theirs);
             qemu("convert", "-n", "-f", "raw", "-O", "qcow2", content, ours);
             ok("check", "-f", "qcow2", ours);
-            assertEquals("Images are identical.", ok("compare", "-f", "raw", "-F", "qcow2", content, ours).strip(), kind);
+            assertEquals(
+                    "Images are identical.",
+                    ok("compare", "-f", "raw", "-F", "qcow2", content, ours).strip(),
+                    kind);
         }
     }
 
     @Test
     void convertedImagesHoldTheSame() throws IOException {
         Path content = raw("content.raw", 5 * MIB, 2);
-        for (String kind : List.of("-o compat=0.10", "-c", "-c -o compression_type=zstd", "-c -o cluster_size=4k",
-                "-o extended_l2=on", "-o cluster_size=512")) {
+        for (String kind : List.of(
+                "-o compat=0.10",
+                "-c",
+                "-c -o compression_type=zstd",
+                "-c -o cluster_size=4k",
+                "-o extended_l2=on",
+                "-o cluster_size=512")) {
             Path made = path("made.qcow2");
             List<Object> words = new ArrayList<>(List.of("convert", "-f", "raw", "-O", "qcow2"));
             words.addAll(List.of(kind.split(" ")));
@@ -327,11 +335,39 @@ final class ImageCommandTest {
             {"not a qcow2 image", "info", "-f", "qcow2", raw.toString()},
             {"less than the header", "info", "-f", "qcow2", target.toString()},
             {"unknown image format \"qcow3\"", "convert", "-f", "qcow3", raw.toString(), target.toString()},
-            {"cluster_size=3k", "convert", "-f", "raw", "-O", "qcow2", "-o", "cluster_size=3k", raw.toString(),
-                target.toString()},
-            {"no option \"colour\"", "create", "-f", "qcow2", "-o", "colour=red", path("x.qcow2").toString(), "1M"},
+            {
+                "cluster_size=3k",
+                "convert",
+                "-f",
+                "raw",
+                "-O",
+                "qcow2",
+                "-o",
+                "cluster_size=3k",
+                raw.toString(),
+                target.toString()
+            },
+            {
+                "no option \"colour\"",
+                "create",
+                "-f",
+                "qcow2",
+                "-o",
+                "colour=red",
+                path("x.qcow2").toString(),
+                "1M"
+            },
             {"not a size", "create", "-f", "qcow2", path("x.qcow2").toString(), "many"},
-            {"give -F", "create", "-f", "qcow2", "-b", "content.raw", path("x.qcow2").toString(), "1M"},
+            {
+                "give -F",
+                "create",
+                "-f",
+                "qcow2",
+                "-b",
+                "content.raw",
+                path("x.qcow2").toString(),
+                "1M"
+            },
             {"same file", "convert", "-f", "raw", "-O", "qcow2", raw.toString(), raw.toString()},
         };
         for (String[] words : cases) {

@@ -49,7 +49,7 @@ final class Qcow2AllocationTest {
 
             assertEquals(0, wrong[0]);
             // Nothing per request; the JVM itself may allocate once in a while.
-        assertTrue(bytes[0] < 500, "1000 reads and 1000 writes allocate " + bytes[0] + " bytes");
+            assertTrue(bytes[0] < 500, "1000 reads and 1000 writes allocate " + bytes[0] + " bytes");
         }
     }
 }

@@ -55,8 +55,8 @@ final class Qcow2FuzzTest {
                 : Optional.empty();
         images.host().file(TestImages.path("base.raw"), SIZE);
         FakeFile file = images.create("disk.qcow2", SIZE, options, backing);
-        try (Image image = images.open(TestImages.how("disk.qcow2", true, CacheMode.WRITEBACK)
-                .compress(random.nextInt(3) == 0))) {
+        try (Image image = images.open(
+                TestImages.how("disk.qcow2", true, CacheMode.WRITEBACK).compress(random.nextInt(3) == 0))) {
             new Workload(image, 1, 0, 32, random.nextLong()).run(20, 4);
             // Narrow refcounts cannot count the references of a snapshot and of compressed clusters.
             if (random.nextBoolean() && Integer.parseInt(options.getOrDefault("refcount_bits", "16")) >= 16) {
@@ -131,7 +131,8 @@ final class Qcow2FuzzTest {
         try (Image image = images.open(how)) {
             use.with(image);
         } catch (BenchtopException e) {
-            if (e.kind() == org.benchtop.spi.ErrorKind.INTERNAL || e.getMessage().contains("\n")) {
+            if (e.kind() == org.benchtop.spi.ErrorKind.INTERNAL
+                    || e.getMessage().contains("\n")) {
                 throw new AssertionError("not an error for people: " + e, e);
             }
         }

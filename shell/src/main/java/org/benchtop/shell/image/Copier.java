@@ -177,8 +177,7 @@ final class Copier implements AutoCloseable {
     /** One transfer. */
     private final class Slot implements BlockCompletion {
         private final MemorySegment memory = ImageTool.memory(CHUNK_BYTES);
-        private final @Nullable MemorySegment present =
-                differencesOnly ? ImageTool.memory(CHUNK_BYTES) : null;
+        private final @Nullable MemorySegment present = differencesOnly ? ImageTool.memory(CHUNK_BYTES) : null;
         private final BlockRequest.Read read = new BlockRequest.Read();
         private final BlockRequest.Read readTarget = new BlockRequest.Read();
         private final BlockRequest.Write write = new BlockRequest.Write();
