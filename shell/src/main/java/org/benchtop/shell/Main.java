@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.Set;
 import org.benchtop.engine.config.Suggestions;
+import org.benchtop.shell.image.ImageCommand;
 import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.Spi;
 import org.benchtop.spi.SpiVersion;
@@ -55,6 +56,7 @@ public final class Main {
         commands.put("run", RunCommand.class);
         commands.put("shell", ShellCommand.class);
         commands.put("bench", BenchCommand.class);
+        commands.put("image", ImageCommand.class);
         commands.put("validate", ValidateCommand.class);
         commands.put("schema", SchemaCommand.class);
         commands.put("plugins", PluginsCommand.class);
