@@ -412,7 +412,10 @@ final class SoftVcpu implements Vcpu {
         if ((pending & (INIT | STARTUP)) != 0) {
             startupSequence(pending);
         }
-        if (activity == Activity.RUNNING && !cpu.inhibit) {
+        if (activity == Activity.WAITING) {
+            // The local APIC keeps them; they are looked at again once the processor runs.
+            clear(INTERRUPT | NMI);
+        } else if (!cpu.inhibit) {
             interrupts(pending);
         }
         if (tripleFault) {
