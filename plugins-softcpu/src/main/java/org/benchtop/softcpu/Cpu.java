@@ -173,7 +173,8 @@ public final class Cpu {
     boolean halted;
 
     /** The block that is executed. */
-    @Nullable Block current;
+    @Nullable
+    Block current;
 
     /** A region left an instruction to the steps of its block. */
     boolean leaveToSteps;

@@ -632,7 +632,8 @@ final class SoftVcpu implements Vcpu {
     @Override
     public void watchpoints(long[] ranges, boolean reads) {
         if (ranges.length % 2 != 0) {
-            throw BenchtopException.config("watchpoints are pairs of address and length, not " + ranges.length + " numbers");
+            throw BenchtopException.config(
+                    "watchpoints are pairs of address and length, not " + ranges.length + " numbers");
         }
         vm.watch(ranges, reads);
     }
