@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
 import org.benchtop.engine.config.BootSpec;
 import org.benchtop.engine.config.MachineSpec;
 import org.benchtop.spi.BenchtopException;
@@ -18,6 +19,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 class QemuCommandLineTest {
     private static MachineSpec spec(String line) {
         return QemuCommandLine.parse(line).spec();
+    }
+
+    private static String type(MachineSpec spec, String drive) {
+        return Objects.requireNonNull(spec.drives().get(drive), drive).type();
     }
 
     @Test
@@ -80,7 +85,7 @@ class QemuCommandLineTest {
     void hardDisksAndCompactDiscsSitOnIde() {
         MachineSpec spec = spec("qemu-system-x86_64 -hda disk.qcow2 -cdrom debian.iso");
 
-        assertEquals("qcow2", spec.drives().get("hda").type());
+        assertEquals("qcow2", type(spec, "hda"));
         assertEquals(
                 List.of("ide-hd", "ide-cd"),
                 spec.devices().stream().map(device -> device.type()).toList());
@@ -92,7 +97,7 @@ class QemuCommandLineTest {
                 + " -blockdev driver=qcow2,node-name=q,file=f -device virtio-blk,drive=q");
 
         assertEquals(List.of("q"), List.copyOf(spec.drives().keySet()));
-        assertEquals("qcow2", spec.drives().get("q").type());
+        assertEquals("qcow2", type(spec, "q"));
         assertTrue(spec.toYaml().contains("file: a.qcow2"), spec.toYaml());
         assertTrue(spec.toYaml().contains("cache: none"), spec.toYaml());
     }
