@@ -150,13 +150,12 @@ public final class Ahci implements Device, DriveSlots, AhciPort.Hba {
     @Override
     public void portInterrupt(int port, boolean isPending, boolean event) {
         int bit = 1 << port;
-        if (isPending) {
-            pending.getAndUpdate(bits -> bits | bit);
-            if (event) {
-                messageDue.set(true);
-            }
-        } else {
-            pending.getAndUpdate(bits -> bits & ~bit);
+        int before;
+        do {
+            before = pending.get();
+        } while (!pending.compareAndSet(before, isPending ? before | bit : before & ~bit));
+        if (isPending && event) {
+            messageDue.set(true);
         }
     }
 

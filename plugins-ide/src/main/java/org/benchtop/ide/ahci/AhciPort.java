@@ -592,8 +592,9 @@ final class AhciPort implements DriveQueue.Owner {
     }
 
     private void event(int bits) {
+        // A message for what the driver has not seen yet; more of the same is found when it looks.
+        eventPending |= (bits & interruptEnable & ~interruptStatus) != 0;
         interruptStatus |= bits;
-        eventPending |= (bits & interruptEnable) != 0;
     }
 
     private boolean eventPending;
