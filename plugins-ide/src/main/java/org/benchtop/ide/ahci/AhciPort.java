@@ -466,7 +466,6 @@ final class AhciPort implements DriveQueue.Owner {
             packet = false;
             memory.appendTo(block, slotTable + PACKET_OFFSET, PACKET_BYTES);
             present.moveBlock(block);
-            present.takeInterrupt();
             return;
         }
         collect(transferred, bytes, block);
