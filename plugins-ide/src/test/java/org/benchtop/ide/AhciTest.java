@@ -371,6 +371,8 @@ final class AhciTest {
 
     @Test
     void portsBeyondTheLastReadAsZero() {
-        assertEquals(0, IntStream.range(6, 32).map(p -> m.read(0x100 + 0x80 * p + 0x28)).sum());
+        assertEquals(
+                0,
+                IntStream.range(6, 32).map(p -> m.read(0x100 + 0x80 * p + 0x28)).sum());
     }
 }

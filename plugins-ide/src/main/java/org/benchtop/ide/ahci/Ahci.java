@@ -112,8 +112,7 @@ public final class Ahci implements Device, DriveSlots, AhciPort.Hba {
         @Override
         public long peek(HbaRegister register) {
             return switch (register) {
-                case CAP ->
-                    CAP_64 | CAP_NCQ | CAP_CLO | CAP_GEN1 | CAP_AHCI_ONLY | CAP_SLOTS | portCount - 1;
+                case CAP -> CAP_64 | CAP_NCQ | CAP_CLO | CAP_GEN1 | CAP_AHCI_ONLY | CAP_SLOTS | portCount - 1;
                 case GHC -> GHC_AHCI | (interruptsEnabled ? GHC_INTERRUPT : 0);
                 case IS -> pending.get();
                 case PI -> (1L << portCount) - 1;

@@ -537,7 +537,8 @@ final class AhciPort implements DriveQueue.Owner {
         }
         int status = disk.registers().status();
         active &= ~done;
-        taskFile = taskFile & (TaskFile.BSY | TaskFile.DRQ) | status & ~(TaskFile.BSY | TaskFile.DRQ)
+        taskFile = taskFile & (TaskFile.BSY | TaskFile.DRQ)
+                | status & ~(TaskFile.BSY | TaskFile.DRQ)
                 | (error ? disk.registers().error() << 8 : 0);
         java.util.Arrays.fill(sent, 0, 8, (byte) 0);
         sent[0] = (byte) FIS_TYPE_SET_BITS;

@@ -49,10 +49,7 @@ class IdeMachineTest {
     }
 
     private MachineSpecBuilder machine(String name) {
-        return MachineSpec.named(name)
-                .memory("128MiB")
-                .baseDir(folder)
-                .chardev("tty0", "memory", Map.of());
+        return MachineSpec.named(name).memory("128MiB").baseDir(folder).chardev("tty0", "memory", Map.of());
     }
 
     private MachineSpecBuilder check(String cmdline) {
@@ -68,11 +65,8 @@ class IdeMachineTest {
 
             MachineExit exit = m.awaitExit(SOON).orElseThrow();
 
-            String text = m.chardev("tty0")
-                    .orElseThrow()
-                    .console()
-                    .orElseThrow()
-                    .text(0);
+            String text =
+                    m.chardev("tty0").orElseThrow().console().orElseThrow().text(0);
             assertEquals(0, exit.exitCode(), text);
             return text;
         }
@@ -160,7 +154,9 @@ class IdeMachineTest {
         for (int sector = 16; sector <= 18; sector++) {
             int type = sector == 16 ? 1 : sector == 17 ? 0 : 0xff;
             disc.position(sector * CD_SECTOR);
-            disc.put((byte) type).put("CD001".getBytes(StandardCharsets.US_ASCII)).put((byte) 1);
+            disc.put((byte) type)
+                    .put("CD001".getBytes(StandardCharsets.US_ASCII))
+                    .put((byte) 1);
         }
         disc.position(17 * CD_SECTOR + 7);
         disc.put("EL TORITO SPECIFICATION".getBytes(StandardCharsets.US_ASCII));
