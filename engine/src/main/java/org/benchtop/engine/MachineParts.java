@@ -156,15 +156,34 @@ final class MachineParts implements AutoCloseable {
         List<String> reasons = new ArrayList<>();
         List<CpuEngine<?>> engines = new ArrayList<>(plugins.cpuEngines());
         engines.sort(Comparator.comparingInt((CpuEngine<?> e) -> -e.preference()));
+        List<CpuEngine<?>> usable = new ArrayList<>();
         for (CpuEngine<?> engine : engines) {
             CpuProbe probe = engine.probe();
             if (probe.usable()) {
-                return bind(engine, accel, false);
+                usable.add(engine);
+            } else {
+                reasons.add(engine.name() + ": " + probe.reason());
             }
-            reasons.add(engine.name() + ": " + probe.reason());
+        }
+        if (!usable.isEmpty()) {
+            return bind(best(usable), accel, false);
         }
         throw BenchtopException.host("accel: auto: no CPU engine is usable here ("
                 + (reasons.isEmpty() ? "none is loaded" : String.join("; ", reasons)) + ")");
+    }
+
+    /** The first; for a kernel the first that runs kernels. */
+    private CpuEngine<?> best(List<CpuEngine<?>> usable) {
+        boolean kernel = spec.boot() instanceof BootSpec.Kernel || spec.boot() instanceof BootSpec.Source;
+        if (kernel && usable.size() > 1) {
+            for (CpuEngine<?> engine : usable) {
+                if (engine.runsKernels()) {
+                    return engine;
+                }
+                LOG.log(Level.INFO, "{0}: {1} does not run kernels here", spec.name(), engine.name());
+            }
+        }
+        return usable.getFirst();
     }
 
     private <O extends Record> Chosen<O> bind(CpuEngine<O> engine, EntrySpec accel, boolean mustProbe) {

@@ -1,6 +1,7 @@
 package org.benchtop.softcpu;
 
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Decoded code that is entered at its start only and left at its end: straight-line instructions and a terminator.
@@ -19,15 +20,16 @@ final class Block {
     /** All instructions, in order; those from {@code ops.length} on are the terminator's. */
     final Insn[] insns;
 
-    final Op[] ops;
-    private final Term own;
+    Op[] ops;
     Term term;
-    /** The number of instructions. */
-    final int count;
+    /** The number of instructions that an execution of {@link #ops} and {@link #term} counts. */
+    int count;
 
     volatile boolean valid = true;
-    /** Executions while not yet translated. */
+    /** Executions so far; approximate with several processors. */
     int heat;
+    /** The same code as steps, once this block is translated. */
+    @Nullable Block steps;
 
     Block(long rip, int mode, long host, long secondHost, Insn[] insns, Op[] ops, Term term) {
         this.rip = rip;
@@ -36,7 +38,6 @@ final class Block {
         this.secondHost = secondHost;
         this.insns = insns;
         this.ops = ops;
-        this.own = term;
         this.term = term;
         this.count = insns.length;
     }
@@ -46,15 +47,24 @@ final class Block {
         return insns[Math.min(i, insns.length - 1)].rip;
     }
 
+    /** From now on a region is executed instead of the steps, which stay for what the region leaves to them. */
+    void translated(Region region) {
+        steps = new Block(rip, mode, host, secondHost, insns, ops, term);
+        ops = NO_OPS;
+        term = new Region.Entry(region);
+        count = 0;
+    }
+
+    private static final Op[] NO_OPS = {};
+
     /** The code has changed. A processor inside the block leaves it at the next instruction. */
     void invalidate() {
         valid = false;
         Arrays.fill(ops, Op.STALE);
         term = Term.STALE;
-    }
-
-    /** The terminator that the block was made with. */
-    Term terminator() {
-        return own;
+        Block plain = steps;
+        if (plain != null) {
+            plain.invalidate();
+        }
     }
 }

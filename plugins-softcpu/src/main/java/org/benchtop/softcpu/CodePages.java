@@ -188,6 +188,13 @@ final class CodePages {
         page.count = kept;
     }
 
+    /** Installs a translation unless the code has changed meanwhile. */
+    synchronized void install(Block block, Region region) {
+        if (block.valid && block.steps == null) {
+            block.translated(region);
+        }
+    }
+
     /** Drops everything. */
     synchronized void clear() {
         for (Page page : table.pages) {

@@ -149,6 +149,9 @@ public final class Cpu {
     /** The code size of CS: 2, 4 or 8. */
     int codeSize = 2;
 
+    /** {@link #modeKey} of 64-bit mode. */
+    static final int MODE_64 = 8;
+
     /** Selects decoded code: code size, stack size. */
     int modeKey;
 
@@ -168,6 +171,9 @@ public final class Cpu {
     boolean inhibit;
 
     boolean halted;
+
+    /** A region left an instruction to the steps of its block. */
+    boolean leaveToSteps;
 
     Cpu(SoftVm vm, SoftVcpu vcpu, int index, CpuFeatures features) {
         this.vm = vm;

@@ -223,8 +223,7 @@ final class Mmu {
     private void codeWrite(long host, int size) {
         CodePages code = vm.code();
         if (code.overlaps(host, size)) {
-            code.invalidate(host);
-            vm.codeInvalidations++;
+            vm.dropCode(host);
         }
     }
 

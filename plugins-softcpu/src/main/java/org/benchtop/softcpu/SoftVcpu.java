@@ -36,6 +36,13 @@ final class SoftVcpu implements Vcpu {
     static final int STEP = 1 << 8;
     /** A watchpoint was hit. */
     static final int WATCH = 1 << 9;
+    /** There are breakpoints: one block at a time. */
+    static final int BREAKPOINTS = 1 << 10;
+    /** Code has changed under a processor that may be inside it. */
+    static final int CODE = 1 << 11;
+
+    /** Requests that stay, and wake nobody. */
+    private static final int MODES = STEP | BREAKPOINTS;
 
     private static final VarHandle PENDING;
     private static final VarHandle IN_GUEST;
@@ -96,6 +103,11 @@ final class SoftVcpu implements Vcpu {
     }
 
     // ---- requests ----
+
+    /** What is asked for now. */
+    static int pending(Cpu c) {
+        return (int) PENDING.getAcquire(c);
+    }
 
     /** Asks for something before the next block. Any thread. */
     void request(int bit) {
@@ -264,6 +276,13 @@ final class SoftVcpu implements Vcpu {
             return raise();
         }
         c.found(b);
+        if (c.leaveToSteps) {
+            c.leaveToSteps = false;
+            Block steps = b.steps;
+            if (steps != null) {
+                b = steps;
+            }
+        }
         if (breakpoints.length + debugBreakpoints.length != 0) {
             VcpuExit exit = stopAtBreakpoint();
             if (exit != null) {
@@ -274,6 +293,7 @@ final class SoftVcpu implements Vcpu {
             }
         }
         c.inhibit = false;
+        int hot = vm.hot();
         int i = 0;
         try {
             while (true) {
@@ -283,6 +303,9 @@ final class SoftVcpu implements Vcpu {
                 }
                 Block n = b.term.next(c);
                 c.instructions += b.count;
+                if (++b.heat == hot) {
+                    translate(b);
+                }
                 if (n == null) {
                     return null;
                 }
@@ -303,6 +326,18 @@ final class SoftVcpu implements Vcpu {
         } catch (RuntimeException | Error e) {
             c.rip = b.ripAt(i);
             throw e;
+        }
+    }
+
+    private void translate(Block block) {
+        if (vm.options().jit()
+                && block.mode == Cpu.MODE_64
+                && breakpoints.length + debugBreakpoints.length == 0
+                && !vm.hooks().active()) {
+            Region region = Translator.translate(vm.code(), block);
+            if (region != null) {
+                vm.code().install(block, region);
+            }
         }
     }
 
@@ -342,6 +377,9 @@ final class SoftVcpu implements Vcpu {
             clear(FLUSH);
             cpu.mmu.flush();
             flushes++;
+        }
+        if ((pending & CODE) != 0) {
+            clear(CODE);
         }
         if ((pending & HALT) != 0) {
             clear(HALT);
@@ -451,7 +489,7 @@ final class SoftVcpu implements Vcpu {
         parked = true;
         leaveGuest();
         try {
-            while ((int) PENDING.getVolatile(cpu) == 0) {
+            while (((int) PENDING.getVolatile(cpu) & ~MODES) == 0) {
                 LockSupport.park(this);
             }
         } finally {
@@ -565,7 +603,7 @@ final class SoftVcpu implements Vcpu {
         long[] next = Arrays.copyOf(addresses, n);
         if (!Arrays.equals(next, debugBreakpoints)) {
             debugBreakpoints = next;
-            vm.code().clear();
+            breakpointsChanged();
         }
     }
 
@@ -590,6 +628,16 @@ final class SoftVcpu implements Vcpu {
     @Override
     public void breakpoints(long[] virtualAddresses) {
         breakpoints = virtualAddresses.clone();
+        stoppedAt = -1;
+        breakpointsChanged();
+    }
+
+    private void breakpointsChanged() {
+        if (breakpoints.length + debugBreakpoints.length == 0) {
+            clear(BREAKPOINTS);
+        } else {
+            request(BREAKPOINTS);
+        }
         vm.code().clear();
     }
 
@@ -681,7 +729,7 @@ final class SoftVcpu implements Vcpu {
         stoppedAt = -1;
         activity = index == 0 ? Activity.RUNNING : Activity.WAITING;
         debugBreakpoints = new long[0];
-        vm.code().clear();
+        breakpointsChanged();
     }
 
     @Override

@@ -39,8 +39,7 @@ final class SoftVm implements CpuVm {
     private long pausedAt = -1;
     private volatile long pausedNanos;
     private boolean closed;
-    /** How often written code was dropped; approximate. */
-    long codeInvalidations;
+    private int hot = Translator.HOT;
 
     SoftVm(SoftOptions options, CpuVmConfig config, CpuHost host) {
         if (config.cpus() < 1 || config.cpus() > MAX_CPUS) {
@@ -148,11 +147,19 @@ final class SoftVm implements CpuVm {
             if (slot != null) {
                 long host = slot.host + (at - slot.gpa);
                 if (code.overlaps(host, part)) {
-                    code.invalidate(host);
+                    dropCode(host);
                 }
             }
             at += part;
             left -= part;
+        }
+    }
+
+    /** Drops the code of a page that was written, and gets processors out of it. Any thread. */
+    void dropCode(long host) {
+        code.invalidate(host);
+        for (SoftVcpu vcpu : vcpus) {
+            vcpu.request(SoftVcpu.CODE);
         }
     }
 
@@ -281,6 +288,16 @@ final class SoftVm implements CpuVm {
             pausedNanos += System.nanoTime() - pausedAt;
             pausedAt = -1;
         }
+    }
+
+    /** How often a block is executed before it is translated. */
+    int hot() {
+        return hot;
+    }
+
+    /** For tests. */
+    void hot(int executions) {
+        hot = executions;
     }
 
     SoftOptions options() {

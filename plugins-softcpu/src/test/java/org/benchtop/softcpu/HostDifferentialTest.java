@@ -88,7 +88,6 @@ class HostDifferentialTest {
         long entry = host.entry();
         long codeAt = CODE_GPA + (entry & 4095);
         machine.write(codeAt, join(sequence, 0xf4));
-        machine.vm.written(codeAt, instructions.length + 1);
         machine.write(DATA_GPA, start.data);
         System.arraycopy(start.registers, 0, cpu.r, 0, 16);
         cpu.r[Cpu.RSP] = STACK + 2048;

@@ -81,7 +81,7 @@ final class TestMachine implements AutoCloseable {
     }
 
     TestMachine(int cpus) {
-        vm = new SoftVm(new SoftOptions(false), new CpuVmConfig("test", cpus, new CpuModel("max", Map.of())), host);
+        vm = new SoftVm(new SoftOptions(false, true), new CpuVmConfig("test", cpus, new CpuModel("max", Map.of())), host);
         vm.mapMemory(0, 0, ram, MemoryAccess.READ_WRITE);
         vcpu = vm.createVcpu(0);
         cpu = vcpu.cpu();
@@ -92,10 +92,12 @@ final class TestMachine implements AutoCloseable {
         for (int i = 0; i < bytes.length; i++) {
             ram.set(ValueLayout.JAVA_BYTE, gpa + i, (byte) bytes[i]);
         }
+        vm.written(gpa, bytes.length);
     }
 
     void write(long gpa, byte[] bytes) {
         MemorySegment.copy(bytes, 0, ram, ValueLayout.JAVA_BYTE, gpa, bytes.length);
+        vm.written(gpa, bytes.length);
     }
 
     long read64(long gpa) {

@@ -26,6 +26,7 @@ final class Apt {
     private static final int DOWNLOAD_MINUTES = 30;
     private static final int QUERY_MINUTES = 2;
     private static final Pattern KERNEL_PARTS = Pattern.compile("linux-(?:image|modules)-[0-9][a-z0-9+.~-]*");
+    private static final Pattern INSTALLED = Pattern.compile("^Inst (\\S+) ");
     private static final Pattern UNKNOWN = Pattern.compile(
             "E: (?:Unable to locate package|Can't find a source to download version|No packages found)\\s*'?([^' ]*)"
                     + "|E: Package '([^']+)' has no installation candidate");
@@ -43,7 +44,7 @@ final class Apt {
         return cached("kernel " + name, () -> {
             Set<String> names = new LinkedHashSet<>();
             findKernel(name, names, 0);
-            return packages(run(QUERY_MINUTES, command("apt-get", "--print-uris", "-qq", "download"), names));
+            return uris(names);
         });
     }
 
@@ -68,24 +69,34 @@ final class Apt {
         }
     }
 
-    /** Packages and all that they depend on. */
+    /** Packages and all that they depend on, as if nothing were installed on this machine. */
     List<AptPackage> withDependencies(Set<String> names) {
-        return cached(
-                "closure " + names,
-                () -> packages(run(
-                        QUERY_MINUTES,
-                        command(
-                                "apt-get",
-                                "--print-uris",
-                                "-qq",
-                                "-y",
-                                "--no-install-recommends",
-                                "-o",
-                                "Dir::State::status=/dev/null",
-                                "-o",
-                                "Debug::NoLocking=1",
-                                "install"),
-                        names)));
+        return cached("closure " + names, () -> {
+            List<String> simulated = run(
+                    QUERY_MINUTES,
+                    command(
+                            "apt-get",
+                            "-qq",
+                            "--simulate",
+                            "--no-install-recommends",
+                            "-o",
+                            "Dir::State::status=/dev/null",
+                            "install"),
+                    names);
+            Set<String> installed = new LinkedHashSet<>();
+            for (String line : simulated) {
+                Matcher matcher = INSTALLED.matcher(line);
+                if (matcher.find()) {
+                    installed.add(matcher.group(1));
+                }
+            }
+            return uris(installed.isEmpty() ? names : installed);
+        });
+    }
+
+    /** Where apt would download packages from; unlike "install" it names those that are downloaded already, too. */
+    private static List<AptPackage> uris(Set<String> names) {
+        return packages(run(QUERY_MINUTES, command("apt-get", "--print-uris", "-qq", "download"), names));
     }
 
     private static List<String> command(String... words) {

@@ -23,7 +23,7 @@ record ModuleInfo(List<String> depends, List<String> softBefore) {
     static ModuleInfo parse(byte[] elf) throws IOException {
         try {
             return ofWords(section(ByteBuffer.wrap(elf).order(ByteOrder.LITTLE_ENDIAN), elf));
-        } catch (IndexOutOfBoundsException | IllegalArgumentException e) {
+        } catch (IndexOutOfBoundsException | IllegalArgumentException | ArithmeticException e) {
             throw new IOException("is no kernel module", e);
         }
     }

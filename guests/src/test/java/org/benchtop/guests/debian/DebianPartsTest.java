@@ -106,7 +106,7 @@ class DebianPartsTest {
             try {
                 ModuleInfo.parse(bad);
             } catch (IOException e) {
-                assertFalse(e.getMessage().isEmpty());
+                assertFalse(String.valueOf(e.getMessage()).isEmpty());
             }
         }
     }
@@ -179,6 +179,14 @@ class DebianPartsTest {
         return found;
     }
 
+    private static CpioArchiveEntry member(Map<String, CpioArchiveEntry> members, String name) {
+        CpioArchiveEntry entry = members.get(name);
+        if (entry == null) {
+            throw new AssertionError("no " + name + " among " + members.keySet());
+        }
+        return entry;
+    }
+
     private static byte[] bytes(Initramfs image) throws IOException {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         image.writeTo(out);
@@ -195,13 +203,13 @@ class DebianPartsTest {
 
         Map<String, CpioArchiveEntry> members = members(bytes(image));
 
-        assertEquals(0104755, members.get("usr/bin/busybox").getMode());
-        assertTrue(members.get("bin").isSymbolicLink());
-        assertTrue(members.get("etc/deep/er").isDirectory());
-        assertEquals(0100600, members.get("etc/deep/er/file").getMode());
-        assertTrue(members.get("init").isSymbolicLink());
-        assertTrue(members.get("dev/console").isCharacterDevice());
-        assertEquals(5, members.get("dev/console").getRemoteDeviceMaj());
+        assertEquals(0104755, member(members, "usr/bin/busybox").getMode());
+        assertTrue(member(members, "bin").isSymbolicLink());
+        assertTrue(member(members, "etc/deep/er").isDirectory());
+        assertEquals(0100600, member(members, "etc/deep/er/file").getMode());
+        assertTrue(member(members, "init").isSymbolicLink());
+        assertTrue(member(members, "dev/console").isCharacterDevice());
+        assertEquals(5, member(members, "dev/console").getRemoteDeviceMaj());
         assertEquals(0, bytes(image).length % 512);
     }
 

@@ -23,6 +23,8 @@ class LayeringTest {
         "org.benchtop.pc..",
         "org.benchtop.block..",
         "org.benchtop.virtio..",
+        "org.benchtop.ide..",
+        "org.benchtop.softcpu..",
         "org.benchtop.guests..",
         "org.benchtop.bench..",
         "org.benchtop.shell..",
@@ -54,6 +56,12 @@ class LayeringTest {
     static final ArchRule virtioDevicesKnowOnlyTheSpi = onlySpiBelow("org.benchtop.virtio..");
 
     @ArchTest
+    static final ArchRule ideDevicesKnowOnlyTheSpi = onlySpiBelow("org.benchtop.ide..");
+
+    @ArchTest
+    static final ArchRule softwareCpuKnowsOnlyTheSpi = onlySpiBelow("org.benchtop.softcpu..");
+
+    @ArchTest
     static final ArchRule guestsKnowOnlyTheSpi = onlySpiBelow("org.benchtop.guests..");
 
     @ArchTest
@@ -66,6 +74,8 @@ class LayeringTest {
                     "org.benchtop.pc..",
                     "org.benchtop.block..",
                     "org.benchtop.virtio..",
+                    "org.benchtop.ide..",
+                    "org.benchtop.softcpu..",
                     "org.benchtop.guests..",
                     "org.benchtop.bench..",
                     "org.benchtop.shell..");
@@ -77,7 +87,12 @@ class LayeringTest {
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage(
-                    "org.benchtop.pc..", "org.benchtop.block..", "org.benchtop.virtio..", "org.benchtop.shell..");
+                    "org.benchtop.pc..",
+                    "org.benchtop.block..",
+                    "org.benchtop.virtio..",
+                    "org.benchtop.ide..",
+                    "org.benchtop.softcpu..",
+                    "org.benchtop.shell..");
 
     @ArchTest
     static final ArchRule shellReachesPluginsThroughTheRegistry = noClasses()
@@ -85,7 +100,8 @@ class LayeringTest {
             .resideInAPackage("org.benchtop.shell..")
             .should()
             .dependOnClassesThat()
-            .resideInAnyPackage("org.benchtop.pc..", "org.benchtop.block..", "org.benchtop.virtio..");
+            .resideInAnyPackage(
+                    "org.benchtop.pc..", "org.benchtop.block..", "org.benchtop.virtio..", "org.benchtop.ide..", "org.benchtop.softcpu..");
 
     @ArchTest
     static final ArchRule nativeCallsStayInTwoPackages = noClasses()
@@ -96,9 +112,11 @@ class LayeringTest {
             .belongToAnyOf(Linker.class, SymbolLookup.class);
 
     @ArchTest
-    static final ArchRule memoryIsReinterpretedInTwoPackages = noClasses()
+    static final ArchRule memoryIsReinterpretedInTwoPackagesAndOneClass = noClasses()
             .that()
             .resideOutsideOfPackages("org.benchtop.engine.linux..", "org.benchtop.engine.kvm..")
+            .and()
+            .doNotHaveFullyQualifiedName("org.benchtop.softcpu.HostMemory")
             .should()
             .callMethodWhere(target(name("reinterpret")).and(target(owner(assignableTo(MemorySegment.class)))));
 
