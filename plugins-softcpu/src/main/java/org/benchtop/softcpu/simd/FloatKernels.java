@@ -117,12 +117,12 @@ final class FloatKernels {
         int p1 = (imm & 0x20) != 0 ? m.mul32((int) (v[a] >>> 32), (int) (v[b] >>> 32)) : 0;
         int p2 = (imm & 0x40) != 0 ? m.mul32((int) v[a + 1], (int) v[b + 1]) : 0;
         int p3 = (imm & 0x80) != 0 ? m.mul32((int) (v[a + 1] >>> 32), (int) (v[b + 1] >>> 32)) : 0;
-        if (m.stopped()) {
+        if (!m.step()) {
             return;
         }
         int s0 = m.add32(p0, p1);
         int s1 = m.add32(p2, p3);
-        if (m.stopped()) {
+        if (!m.step()) {
             return;
         }
         int sum = m.add32(s0, s1);
@@ -133,7 +133,7 @@ final class FloatKernels {
     static void dppd(MxcsrArithmetic m, long[] v, int d, int a, int b, int imm) {
         long p0 = (imm & 0x10) != 0 ? m.mul64(v[a], v[b]) : 0;
         long p1 = (imm & 0x20) != 0 ? m.mul64(v[a + 1], v[b + 1]) : 0;
-        if (m.stopped()) {
+        if (!m.step()) {
             return;
         }
         long sum = m.add64(p0, p1);
