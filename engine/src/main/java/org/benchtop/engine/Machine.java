@@ -18,6 +18,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import org.benchtop.engine.boot.BootFacts;
 import org.benchtop.engine.boot.BootImage;
 import org.benchtop.engine.boot.BootState;
@@ -84,6 +85,9 @@ public final class Machine implements AutoCloseable {
     private volatile @Nullable IrqChip irqChip;
     private volatile @Nullable VcpuMmio vcpuMmio;
     private volatile @Nullable DebugStop debugStop;
+    private volatile @Nullable MachineObserver observer;
+    /** Whether {@link #step} waits for an instruction to end. */
+    private volatile boolean stepping;
 
     /** A device and the context that it claims things through. */
     record AttachedDevice(String id, String type, Device device, EntryContext context) {}
@@ -170,6 +174,16 @@ public final class Machine implements AutoCloseable {
         return map;
     }
 
+    /** The type of a device; empty if there is none of that id. */
+    public Optional<String> deviceType(String id) {
+        return Optional.ofNullable(devices.get(id)).map(AttachedDevice::type);
+    }
+
+    /** What lies where in the guest physical address space, by address: RAM, ROM and other mapped memory. */
+    public List<PhysicalMap.Flat> physicalMap() {
+        return parts.memoryMap().flat();
+    }
+
     /** A character backend by name, for consoles. */
     public Optional<Chardev> chardev(String name) {
         return parts.chardevIfPresent(name);
@@ -200,6 +214,24 @@ public final class Machine implements AutoCloseable {
         return statistics.snapshot();
     }
 
+    /** Installs what sees the machine live, in place of the one before; empty for none. */
+    public void observe(Optional<MachineObserver> newObserver) {
+        observer = newObserver.orElse(null);
+    }
+
+    @Nullable
+    MachineObserver observer() {
+        return observer;
+    }
+
+    private void enter(MachineState newState) {
+        state = newState;
+        MachineObserver seeing = observer;
+        if (seeing != null) {
+            seeing.state(newState);
+        }
+    }
+
     /** The last stop for the debugger. */
     public Optional<DebugStop> debugStop() {
         return Optional.ofNullable(debugStop);
@@ -217,12 +249,12 @@ public final class Machine implements AutoCloseable {
         lifecycle.lock();
         try {
             switch (state) {
-                case CREATED -> launch();
+                case CREATED -> launch(true);
                 case STOPPED -> {
                     resetAll();
                     devices.values().forEach(d -> d.device().resume());
                     exit = new CompletableFuture<>();
-                    launch();
+                    launch(true);
                 }
                 case PAUSED -> resume();
                 case RUNNING -> {}
@@ -233,17 +265,23 @@ public final class Machine implements AutoCloseable {
         }
     }
 
-    private void launch() {
+    private void launch(boolean running) {
         gate = new RunGate(vcpus.size());
         RunGate opened = gate;
         VcpuEvents events = new VcpuEvents();
         runners = vcpus.stream()
                 .map(v -> new VcpuRunner(name(), v, opened, events))
                 .toList();
-        state = MachineState.RUNNING;
-        startTime();
         runners.forEach(VcpuRunner::start);
-        gate.open();
+        if (running) {
+            startTime();
+            enter(MachineState.RUNNING);
+            gate.open();
+        } else {
+            pauseDevices();
+            stopTime();
+            enter(MachineState.PAUSED);
+        }
     }
 
     private void startTime() {
@@ -271,7 +309,7 @@ public final class Machine implements AutoCloseable {
             holdVcpus();
             pauseDevices();
             stopTime();
-            state = MachineState.PAUSED;
+            enter(MachineState.PAUSED);
         } finally {
             lifecycle.unlock();
         }
@@ -290,7 +328,7 @@ public final class Machine implements AutoCloseable {
             debugStop = null;
             startTime();
             devices.values().forEach(d -> d.device().resume());
-            state = MachineState.RUNNING;
+            enter(MachineState.RUNNING);
             gate.open();
         } finally {
             lifecycle.unlock();
@@ -306,6 +344,100 @@ public final class Machine implements AutoCloseable {
     private void pauseDevices() {
         List<AttachedDevice> reverse = new ArrayList<>(devices.values()).reversed();
         reverse.forEach(d -> d.device().pause());
+    }
+
+    /**
+     * Runs something that looks at vCPUs, devices or memory while no vCPU is in guest mode; a running machine goes on
+     * afterwards and does not notice more than a short delay. Not for vCPU threads.
+     *
+     * @throws BenchtopException if the machine is closed
+     */
+    public <T> T whileHeld(Supplier<T> action) {
+        lifecycle.lock();
+        try {
+            refuseClosed();
+            boolean reopen = false;
+            if (state == MachineState.RUNNING) {
+                reopen = gate.hold();
+                runners.forEach(VcpuRunner::kick);
+                gate.awaitQuiet();
+            }
+            try {
+                return action.get();
+            } finally {
+                if (reopen) {
+                    gate.open();
+                }
+            }
+        } finally {
+            lifecycle.unlock();
+        }
+    }
+
+    /**
+     * Runs something that uses memory or devices, which stay as long as it runs: {@link #close} waits.
+     *
+     * @throws BenchtopException if the machine is closed
+     */
+    public <T> T whileOpen(Supplier<T> action) {
+        lifecycle.lock();
+        try {
+            refuseClosed();
+            return action.get();
+        } finally {
+            lifecycle.unlock();
+        }
+    }
+
+    private void refuseClosed() {
+        if (state == MachineState.CLOSED) {
+            throw wrongState("be used");
+        }
+    }
+
+    /**
+     * Lets one vCPU execute one instruction while the others wait; the machine is paused afterwards.
+     *
+     * @return false if it did not complete in time, such as a halt without an interrupt
+     * @throws BenchtopException if the machine is stopped or closed
+     */
+    public boolean step(int vcpu, Duration timeout) throws InterruptedException {
+        lifecycle.lockInterruptibly();
+        try {
+            switch (state) {
+                case CREATED -> launch(false);
+                case RUNNING -> pause();
+                case PAUSED -> {}
+                case STOPPED, CLOSED -> throw wrongState("step");
+            }
+            gate.awaitQuiet();
+            Vcpu stepped = vcpus.get(vcpu);
+            debugStop = null;
+            stepping = true;
+            stepped.singleStep(true);
+            startTime();
+            devices.values().forEach(d -> d.device().resume());
+            boolean back = false;
+            try {
+                long deadline = System.nanoTime() + timeout.toNanos();
+                do {
+                    // A kick from before may send the vCPU back at once, having done nothing.
+                    back = gate.pass(vcpu, deadline - System.nanoTime());
+                } while (back && stepping && debugStop == null && System.nanoTime() < deadline);
+                return back && debugStop != null;
+            } finally {
+                if (!back) {
+                    stepped.kick();
+                }
+                gate.awaitQuiet();
+                stepped.singleStep(false);
+                stepping = false;
+                pauseDevices();
+                stopTime();
+            }
+        } finally {
+            lifecycle.unlock();
+        }
     }
 
     /** Resets the machine as the reset button would; a stopped machine stays stopped. */
@@ -343,6 +475,10 @@ public final class Machine implements AutoCloseable {
         setBootState(
                 boot.apply(parts.ram(), new BootFacts(rsdp, vcpus.getFirst().tscKilohertz())));
         debugStop = null;
+        MachineObserver seeing = observer;
+        if (seeing != null) {
+            seeing.reset();
+        }
     }
 
     private void setBootState(BootState boot) {
@@ -371,7 +507,7 @@ public final class Machine implements AutoCloseable {
                 pauseDevices();
                 stopTime();
             }
-            state = MachineState.STOPPED;
+            enter(MachineState.STOPPED);
             exit.complete(why);
         } finally {
             lifecycle.unlock();
@@ -432,7 +568,7 @@ public final class Machine implements AutoCloseable {
                 return;
             }
             end(new MachineExit.Stopped());
-            state = MachineState.CLOSED;
+            enter(MachineState.CLOSED);
             closeDevices();
             parts.close();
         } finally {
@@ -598,7 +734,12 @@ public final class Machine implements AutoCloseable {
     private final class BusHost implements CpuHost {
         @Override
         public long pioRead(int vcpu, int port, int size) {
-            return pio.read(port, size);
+            long value = pio.read(port, size);
+            MachineObserver seeing = observer;
+            if (seeing != null) {
+                seeing.access(vcpu, AddressSpace.PIO, false, port, size, value);
+            }
+            return value;
         }
 
         @Override
@@ -606,12 +747,22 @@ public final class Machine implements AutoCloseable {
             if (!ioEvents.ring(AddressSpace.PIO, port, size, value)) {
                 pio.write(port, size, value);
             }
+            MachineObserver seeing = observer;
+            if (seeing != null) {
+                seeing.access(vcpu, AddressSpace.PIO, true, port, size, value);
+            }
         }
 
         @Override
         public long mmioRead(int vcpu, long gpa, int size) {
             VcpuMmio local = vcpuMmio;
-            return local != null && local.decodes(vcpu, gpa) ? local.read(vcpu, gpa, size) : mmio.read(gpa, size);
+            long value =
+                    local != null && local.decodes(vcpu, gpa) ? local.read(vcpu, gpa, size) : mmio.read(gpa, size);
+            MachineObserver seeing = observer;
+            if (seeing != null) {
+                seeing.access(vcpu, AddressSpace.MMIO, false, gpa, size, value);
+            }
+            return value;
         }
 
         @Override
@@ -621,6 +772,10 @@ public final class Machine implements AutoCloseable {
                 local.write(vcpu, gpa, size, value);
             } else if (!ioEvents.ring(AddressSpace.MMIO, gpa, size, value)) {
                 mmio.write(gpa, size, value);
+            }
+            MachineObserver seeing = observer;
+            if (seeing != null) {
+                seeing.access(vcpu, AddressSpace.MMIO, true, gpa, size, value);
             }
         }
 
@@ -670,6 +825,7 @@ public final class Machine implements AutoCloseable {
 
         @Override
         public void shutdown(Vcpu vcpu) {
+            stepping = false;
             // A guest that faults again after each reset would fill the log.
             Level level = tripleFaultSeen ? Level.DEBUG : Level.WARNING;
             tripleFaultSeen = true;
@@ -680,11 +836,14 @@ public final class Machine implements AutoCloseable {
         @Override
         public void debug(Vcpu vcpu, VcpuExit.Debug stop) {
             debugStop = new DebugStop(vcpu.index(), stop.rip());
-            later(Machine.this::pause);
+            if (!stepping) {
+                later(Machine.this::pause);
+            }
         }
 
         @Override
         public void failed(Vcpu vcpu, VcpuExit.Failed failure) {
+            stepping = false;
             String bytes = failure.instructionBytes().length == 0
                     ? "not readable"
                     : HexFormat.ofDelimiter(" ").formatHex(failure.instructionBytes());
@@ -694,11 +853,13 @@ public final class Machine implements AutoCloseable {
 
         @Override
         public void halted(Vcpu vcpu) {
+            stepping = false;
             fail("vcpu" + vcpu.index() + " halted and the machine has no interrupt controller to wake it");
         }
 
         @Override
         public void crashed(Vcpu vcpu, Throwable cause) {
+            stepping = false;
             LOG.log(Level.ERROR, "vcpu" + vcpu.index() + " thread of " + name() + " crashed", cause);
             fail("internal error in vcpu" + vcpu.index() + ": " + cause);
         }

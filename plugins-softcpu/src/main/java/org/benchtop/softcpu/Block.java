@@ -29,7 +29,10 @@ final class Block {
     /** Executions so far; approximate with several processors. */
     int heat;
     /** The same code as steps, once this block is translated. */
-    @Nullable Block steps;
+    @Nullable
+    Block steps;
+    /** What else the region of this block was made of. */
+    private long regionCovers;
 
     Block(long rip, int mode, long host, long secondHost, Insn[] insns, Op[] ops, Term term) {
         this.rip = rip;
@@ -42,13 +45,25 @@ final class Block {
         this.count = insns.length;
     }
 
+    /** Which granules of a page (see {@link CodePages}) the code was decoded from. */
+    long covers(long hostPage) {
+        Insn last = insns[insns.length - 1];
+        int length = (int) (last.rip + last.length - rip);
+        int onFirst = secondHost == 0 ? length : Math.min(length, (int) (4096 - (host & 4095)));
+        if ((host & Cpu.PAGE_MASK) == hostPage) {
+            return CodePages.bits(host, onFirst) | regionCovers;
+        }
+        return secondHost == hostPage ? CodePages.bits(secondHost, length - onFirst) : 0;
+    }
+
     /** Where step {@code i} starts; the terminator's first instruction if beyond. */
     long ripAt(int i) {
         return insns[Math.min(i, insns.length - 1)].rip;
     }
 
     /** From now on a region is executed instead of the steps, which stay for what the region leaves to them. */
-    void translated(Region region) {
+    void translated(Region region, long covers) {
+        regionCovers = covers;
         steps = new Block(rip, mode, host, secondHost, insns, ops, term);
         ops = NO_OPS;
         term = new Region.Entry(region);

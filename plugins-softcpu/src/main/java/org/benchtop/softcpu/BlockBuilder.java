@@ -48,7 +48,7 @@ final class BlockBuilder {
                 return block;
             }
             // The second page is mapped elsewhere now: this block would be wrong here, and may be right again later.
-            pages.invalidate(block.host);
+            pages.invalidate(block.host, 1);
         }
         return build(rip, host);
     }

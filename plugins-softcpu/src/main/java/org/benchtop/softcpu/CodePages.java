@@ -1,5 +1,7 @@
 package org.benchtop.softcpu;
 
+import java.util.Arrays;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,7 +18,7 @@ final class CodePages {
         /** Counts invalidations. */
         private long version;
 
-        private Block[] blocks = new Block[8];
+        private @Nullable Block[] blocks = new Block[8];
         private int count;
 
         Page(long host) {
@@ -25,7 +27,7 @@ final class CodePages {
 
         private void add(Block block) {
             if (count == blocks.length) {
-                blocks = java.util.Arrays.copyOf(blocks, count * 2);
+                blocks = Arrays.copyOf(blocks, count * 2);
             }
             blocks[count++] = block;
         }
@@ -101,7 +103,7 @@ final class CodePages {
         return page != null && (page.granules & bits(host, length)) != 0;
     }
 
-    private static long bits(long host, int length) {
+    static long bits(long host, int length) {
         int first = (int) (host & 4095) >> 6;
         int last = (int) (host + length - 1 & 4095) >> 6;
         return -1L >>> 63 - (last - first) << first;
@@ -113,7 +115,7 @@ final class CodePages {
             return null;
         }
         for (int i = 0; i < page.count; i++) {
-            Block block = page.blocks[i];
+            Block block = Objects.requireNonNull(page.blocks[i]);
             if (block.rip == rip && block.mode == mode) {
                 return block;
             }
@@ -152,14 +154,23 @@ final class CodePages {
         return true;
     }
 
-    /** Drops all code of the page of a range that was written. Any thread. */
-    synchronized void invalidate(long host) {
+    /** Drops the code that overlaps a range inside one page, which was written. Any thread. */
+    synchronized void invalidate(long host, int length) {
         Page page = at(host);
         if (page == null) {
             return;
         }
+        long written = bits(host, length);
+        long left = 0;
+        int kept = 0;
         for (int i = 0; i < page.count; i++) {
-            Block block = page.blocks[i];
+            Block block = Objects.requireNonNull(page.blocks[i]);
+            long covered = block.covers(page.host);
+            if ((covered & written) == 0) {
+                page.blocks[kept++] = block;
+                left |= covered;
+                continue;
+            }
             if (block.valid) {
                 block.invalidate();
                 long first = block.host & Cpu.PAGE_MASK;
@@ -168,9 +179,9 @@ final class CodePages {
                 }
             }
         }
-        page.blocks = new Block[8];
-        page.count = 0;
-        page.granules = 0;
+        Arrays.fill(page.blocks, kept, page.count, null);
+        page.count = kept;
+        page.granules = left;
         page.version++;
     }
 
@@ -189,9 +200,15 @@ final class CodePages {
     }
 
     /** Installs a translation unless the code has changed meanwhile. */
-    synchronized void install(Block block, Region region) {
-        if (block.valid && block.steps == null) {
-            block.translated(region);
+    synchronized void install(Block block, Translator.Translation translation) {
+        boolean current = true;
+        long covers = 0;
+        for (Block part : translation.parts()) {
+            current &= part.valid;
+            covers |= part.covers(block.host & Cpu.PAGE_MASK);
+        }
+        if (current && block.steps == null) {
+            block.translated(translation.region(), covers);
         }
     }
 
@@ -199,7 +216,7 @@ final class CodePages {
     synchronized void clear() {
         for (Page page : table.pages) {
             if (page != null) {
-                invalidate(page.host);
+                invalidate(page.host, 4096);
             }
         }
         table = new Table(new long[1024], new Page[1024]);

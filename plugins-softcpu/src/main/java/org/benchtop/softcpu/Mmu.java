@@ -31,6 +31,11 @@ final class Mmu {
     private static final long PHYSICAL_MASK = (1L << PHYSICAL_BITS) - 1;
     private static final long RESERVED_HIGH = 0x000f_ffff_ffff_f000L & ~PHYSICAL_MASK;
 
+    /** In a write tag: writable, but decoded code is on the page. */
+    private static final long CODE_PAGE = 2;
+
+    private static final int JOURNAL_ENTRIES = 256;
+
     private static final int PF_P = 1;
     private static final int PF_W = 2;
     private static final int PF_U = 4;
@@ -43,6 +48,10 @@ final class Mmu {
     private final long[][] sets = new long[SETS][Cpu.TLB_ENTRIES << Cpu.ENTRY_SHIFT];
     private final boolean[] used = new boolean[SETS];
     private int current;
+    /** Entries filled since all were empty, while they are few. */
+    private final int[] journal = new int[JOURNAL_ENTRIES];
+
+    private int journaled;
 
     /** Guest physical address of the last translation. */
     long gpa;
@@ -88,6 +97,18 @@ final class Mmu {
 
     /** Forgets all translations. */
     void flush() {
+        if (journaled <= JOURNAL_ENTRIES) {
+            for (int i = 0; i < journaled; i++) {
+                int e = journal[i] & 0xff_ffff;
+                long[] set = sets[journal[i] >>> 24];
+                set[e] = Cpu.NO_TAG;
+                set[e + Cpu.WRITE_TAG] = Cpu.NO_TAG;
+                set[e + Cpu.EXEC_TAG] = Cpu.NO_TAG;
+            }
+            journaled = 0;
+            return;
+        }
+        journaled = 0;
         for (int i = 0; i < SETS; i++) {
             if (used[i]) {
                 clear(sets[i]);
@@ -114,17 +135,8 @@ final class Mmu {
             for (int e = 0; e < set.length; e += 4) {
                 long tag = set[e + Cpu.WRITE_TAG];
                 if (tag != Cpu.NO_TAG && tag + set[e + Cpu.ADDEND] == hostPage) {
-                    set[e + Cpu.WRITE_TAG] = Cpu.NO_TAG;
+                    set[e + Cpu.WRITE_TAG] = tag | CODE_PAGE;
                 }
-            }
-        }
-    }
-
-    /** Makes every write take the slow path once. */
-    void protectAll() {
-        for (long[] set : sets) {
-            for (int e = 0; e < set.length; e += 4) {
-                set[e + Cpu.WRITE_TAG] = Cpu.NO_TAG;
             }
         }
     }
@@ -144,8 +156,13 @@ final class Mmu {
             int head = (int) (4096 - (address & 4095));
             long second = wrap(address + head);
             // Both halves must be readable before a device is touched.
-            host(address, READ);
-            host(second, READ);
+            long firstHost = host(address, READ);
+            long secondHost = host(second, READ);
+            if (firstHost != 0 && secondHost != 0 && !vm.hooks().active()) {
+                long low = HostMemory.get(firstHost + head - 8, 8) >>> 64 - 8 * head;
+                long high = HostMemory.get(secondHost, 8) << 8 * head;
+                return (low | high) & Cpu.mask(size);
+            }
             long value = 0;
             for (int i = 0; i < size; i++) {
                 value |= slowLoad(wrap(address + i), 1) << 8 * i;
@@ -171,6 +188,13 @@ final class Mmu {
             }
             return;
         }
+        int e = ((int) (address >>> 12) & Cpu.TLB_MASK) << Cpu.ENTRY_SHIFT;
+        if ((address & Cpu.PAGE_MASK | CODE_PAGE) == cpu.tlb[e + Cpu.WRITE_TAG]) {
+            long known = address + cpu.tlb[e + Cpu.ADDEND];
+            codeWrite(known, size);
+            HostMemory.set(known, size, value);
+            return;
+        }
         cpu.vm.watchWrite(cpu, address, size);
         long host = host(address, WRITE);
         if (host != 0) {
@@ -183,6 +207,10 @@ final class Mmu {
 
     /** Raises the fault that an access of a range would raise. */
     void probe(long address, int size, boolean write) {
+        int e = ((int) (address >>> 12) & Cpu.TLB_MASK) << Cpu.ENTRY_SHIFT;
+        if (write && !crosses(address, size) && (address & Cpu.PAGE_MASK | CODE_PAGE) == cpu.tlb[e + Cpu.WRITE_TAG]) {
+            return;
+        }
         int access = write ? WRITE : READ;
         host(address, access);
         if (crosses(address, size)) {
@@ -223,7 +251,7 @@ final class Mmu {
     private void codeWrite(long host, int size) {
         CodePages code = vm.code();
         if (code.overlaps(host, size)) {
-            vm.dropCode(host);
+            vm.dropCode(host, size);
         }
     }
 
@@ -269,18 +297,24 @@ final class Mmu {
         boolean watched = vm.watched(page);
         long[] set = cpu.tlb;
         int e = ((int) (linear >>> 12) & Cpu.TLB_MASK) << Cpu.ENTRY_SHIFT;
-        boolean writable = false;
+        long writeTag = Cpu.NO_TAG;
         if (access == WRITE) {
             boolean logged = slot.dirty != null;
             if (logged) {
                 slot.markDirty(physical);
             }
             CodePages.Page code = vm.code().at(hostPage);
-            writable = code == null || code.granules == 0;
+            writeTag = code == null || code.granules == 0 ? page : page | CODE_PAGE;
         }
         boolean same = set[e + Cpu.ADDEND] == hostPage - page
-                && (set[e] == page || set[e + Cpu.WRITE_TAG] == page || set[e + Cpu.EXEC_TAG] == page);
+                && (set[e] == page
+                        || (set[e + Cpu.WRITE_TAG] & Cpu.PAGE_MASK) == page && set[e + Cpu.WRITE_TAG] != Cpu.NO_TAG
+                        || set[e + Cpu.EXEC_TAG] == page);
         if (!same) {
+            if (journaled < JOURNAL_ENTRIES) {
+                journal[journaled] = current << 24 | e;
+            }
+            journaled++;
             set[e] = Cpu.NO_TAG;
             set[e + Cpu.WRITE_TAG] = Cpu.NO_TAG;
             set[e + Cpu.EXEC_TAG] = Cpu.NO_TAG;
@@ -288,8 +322,8 @@ final class Mmu {
         }
         if (access != EXEC && !watched) {
             set[e] = page;
-            if (writable) {
-                set[e + Cpu.WRITE_TAG] = page;
+            if (access == WRITE) {
+                set[e + Cpu.WRITE_TAG] = writeTag;
             }
         } else if (access == EXEC) {
             set[e + Cpu.EXEC_TAG] = page;

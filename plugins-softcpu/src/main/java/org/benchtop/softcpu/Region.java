@@ -38,7 +38,8 @@ abstract class Region {
         }
 
         @Override
-        @Nullable Block next(Cpu c) {
+        @Nullable
+        Block next(Cpu c) {
             region.run(c);
             return c.leaveToSteps ? null : c.cached(c.rip);
         }

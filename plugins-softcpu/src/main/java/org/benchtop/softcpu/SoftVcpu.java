@@ -334,9 +334,9 @@ final class SoftVcpu implements Vcpu {
                 && block.mode == Cpu.MODE_64
                 && breakpoints.length + debugBreakpoints.length == 0
                 && !vm.hooks().active()) {
-            Region region = Translator.translate(vm.code(), block);
-            if (region != null) {
-                vm.code().install(block, region);
+            Translator.Translation translation = Translator.translate(vm.code(), block);
+            if (translation != null) {
+                vm.code().install(block, translation);
             }
         }
     }

@@ -147,7 +147,7 @@ final class SoftVm implements CpuVm {
             if (slot != null) {
                 long host = slot.host + (at - slot.gpa);
                 if (code.overlaps(host, part)) {
-                    dropCode(host);
+                    dropCode(host, part);
                 }
             }
             at += part;
@@ -155,9 +155,9 @@ final class SoftVm implements CpuVm {
         }
     }
 
-    /** Drops the code of a page that was written, and gets processors out of it. Any thread. */
-    void dropCode(long host) {
-        code.invalidate(host);
+    /** Drops the code of a range inside one page that was written, and gets processors out of it. Any thread. */
+    void dropCode(long host, int length) {
+        code.invalidate(host, length);
         for (SoftVcpu vcpu : vcpus) {
             vcpu.request(SoftVcpu.CODE);
         }

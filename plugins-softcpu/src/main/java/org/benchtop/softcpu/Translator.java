@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Translator {
     /** Executions of a block before it is translated. */
-    static final int HOT = 30_000;
+    static final int HOT = 60_000;
 
     /** Blocks that were executed less often than this part of the entry are left out. */
     private static final int COLD = 64;
@@ -89,27 +89,37 @@ final class Translator {
         this.entry = entry;
     }
 
+    /** A region and the blocks that it was made of. */
+    record Translation(Region region, List<Block> parts) {}
+
     /** The translation of the code that starts with a block; null if too little of it can be translated. */
-    static @Nullable Region translate(CodePages pages, Block entry) {
+    static @Nullable Translation translate(CodePages pages, Block entry) {
         return new Translator(pages, entry).translate();
     }
 
-    private @Nullable Region translate() {
+    private @Nullable Translation translate() {
         if (!worthwhile()) {
             return null;
         }
         byte[] bytes = ClassFile.of(
                         ClassFile.DebugElementsOption.DROP_DEBUG, ClassFile.LineNumbersOption.DROP_LINE_NUMBERS)
-                .build(ClassDesc.of("org.benchtop.softcpu.Translated"), c -> c.withSuperclass(REGION)
-                        .withFlags(AccessFlag.FINAL, AccessFlag.SYNTHETIC)
-                        .withMethodBody("<init>", ConstantDescs.MTD_void, 0, b -> b.aload(0)
-                                .invokespecial(REGION, "<init>", ConstantDescs.MTD_void)
-                                .return_())
-                        .withMethodBody("run", RUN, 0, this::emit));
+                .build(
+                        ClassDesc.of("org.benchtop.softcpu.Translated"),
+                        c -> c.withSuperclass(REGION)
+                                .withFlags(AccessFlag.FINAL, AccessFlag.SYNTHETIC)
+                                .withMethodBody(
+                                        "<init>",
+                                        ConstantDescs.MTD_void,
+                                        0,
+                                        b -> b.aload(0)
+                                                .invokespecial(REGION, "<init>", ConstantDescs.MTD_void)
+                                                .return_())
+                                .withMethodBody("run", RUN, 0, this::emit));
         try {
             MethodHandles.Lookup hidden = LOOKUP.defineHiddenClass(bytes, false);
-            return (Region) hidden.findConstructor(hidden.lookupClass(), MethodType.methodType(void.class))
+            Region region = (Region) hidden.findConstructor(hidden.lookupClass(), MethodType.methodType(void.class))
                     .invoke();
+            return new Translation(region, chosen.stream().map(Chosen::block).toList());
         } catch (Throwable e) {
             throw new IllegalStateException("translated code is not accepted", e);
         }
@@ -146,8 +156,7 @@ final class Translator {
             }
             for (long target : targets(block)) {
                 if (((target ^ entry.rip) & Cpu.PAGE_MASK) == 0) {
-                    Block next = pages.find(
-                            (entry.host & Cpu.PAGE_MASK) | target & 4095, target, entry.mode);
+                    Block next = pages.find((entry.host & Cpu.PAGE_MASK) | target & 4095, target, entry.mode);
                     if (next != null && (next.heat >= entry.heat / COLD || next == entry)) {
                         open.add(next);
                     }
@@ -301,7 +310,12 @@ final class Translator {
     }
 
     private void pushCarry() {
-        code.iload(KIND).lload(RES).lload(A).lload(B).invokestatic(FLAGS, "cf", CARRY).i2l();
+        code.iload(KIND)
+                .lload(RES)
+                .lload(A)
+                .lload(B)
+                .invokestatic(FLAGS, "cf", CARRY)
+                .i2l();
     }
 
     private void get(int register) {
@@ -613,8 +627,9 @@ final class Translator {
         Label same = code.newLabel();
         Label done = code.newLabel();
         if (size == 8) {
-            code.lload(T0).lload(T1).invokestatic(
-                    ClassDesc.of("java.lang.Math"), "multiplyHigh", MethodTypeDesc.of(J, J, J));
+            code.lload(T0)
+                    .lload(T1)
+                    .invokestatic(ClassDesc.of("java.lang.Math"), "multiplyHigh", MethodTypeDesc.of(J, J, J));
             code.lload(T2).loadConstant(63).lshr();
         } else {
             code.lload(T2).lload(RES);
@@ -663,7 +678,12 @@ final class Translator {
                 code.lload(T0).loadConstant(count).lshl();
                 signExtend(size);
                 code.lstore(RES);
-                code.lload(T0).loadConstant(width - count).lushr().lconst_1().land().lstore(B);
+                code.lload(T0)
+                        .loadConstant(width - count)
+                        .lushr()
+                        .lconst_1()
+                        .land()
+                        .lstore(B);
                 code.lload(RES).loadConstant(63).lushr().lload(B).lxor().lstore(A);
             }
         }
@@ -689,9 +709,20 @@ final class Translator {
         code.invokestatic(FLAGS, "status", MethodTypeDesc.of(I, I, J, J, J)).i2l();
         code.loadConstant((long) ~(Flags.CF | Flags.OF)).land();
         // CF: the bit that went around. OF: of the two top bits (right), or the top bit and CF (left).
-        code.lload(T1).loadConstant(left ? 0 : width - 1).lushr().lconst_1().land().lstore(T2);
+        code.lload(T1)
+                .loadConstant(left ? 0 : width - 1)
+                .lushr()
+                .lconst_1()
+                .land()
+                .lstore(T2);
         code.lload(T2).lor();
-        code.lload(T1).loadConstant(left ? width - 1 : width - 2).lushr().lload(T2).lxor().lconst_1().land();
+        code.lload(T1)
+                .loadConstant(left ? width - 1 : width - 2)
+                .lushr()
+                .lload(T2)
+                .lxor()
+                .lconst_1()
+                .land();
         code.loadConstant(11).lshl().lor().lstore(RES);
         kind(Flags.EXPLICIT);
         code.lload(T1);

@@ -218,8 +218,7 @@ class ProcessorTest {
         runToHalt(0x8b, 0x08, 0x88, 0x08, 0xe4, 0x60, 0xe6, 0x61, HLT);
 
         assertEquals(0x5566_7788L, cpu.r[Cpu.RCX]);
-        assertEquals(
-                List.of("read4 fed00010", "write1 fed00010=88", "in1 60", "out1 61=88"), machine.host.log);
+        assertEquals(List.of("read4 fed00010", "write1 fed00010=88", "in1 60", "out1 61=88"), machine.host.log);
     }
 
     @Test

@@ -82,8 +82,9 @@ class TranslatorTest {
 
                 if (!Arrays.equals(expected, actual)
                         || plain.ram.asSlice(DATA, 4096).mismatch(translating.ram.asSlice(DATA, 4096)) >= 0) {
-                    fail("seed " + (SEED + i) + ": " + HexFormat.ofDelimiter(" ").formatHex(code) + "\nsteps      "
-                            + hex(expected) + "\ntranslated " + hex(actual));
+                    fail("seed " + (SEED + i) + ": "
+                            + HexFormat.ofDelimiter(" ").formatHex(code) + "\nsteps      " + hex(expected)
+                            + "\ntranslated " + hex(actual));
                 }
             }
         }

@@ -101,7 +101,11 @@ class LayeringTest {
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage(
-                    "org.benchtop.pc..", "org.benchtop.block..", "org.benchtop.virtio..", "org.benchtop.ide..", "org.benchtop.softcpu..");
+                    "org.benchtop.pc..",
+                    "org.benchtop.block..",
+                    "org.benchtop.virtio..",
+                    "org.benchtop.ide..",
+                    "org.benchtop.softcpu..");
 
     @ArchTest
     static final ArchRule nativeCallsStayInTwoPackages = noClasses()
