@@ -108,7 +108,8 @@ final class HostVectorUnit implements AutoCloseable {
 
     /** Why there is no referee here, or an empty string. */
     static String missing() {
-        if (!System.getProperty("os.arch").equals("amd64") || !System.getProperty("os.name").equals("Linux")) {
+        if (!System.getProperty("os.arch").equals("amd64")
+                || !System.getProperty("os.name").equals("Linux")) {
             return "needs x86-64 Linux";
         }
         if (!processorLine("vendor_id").equals("AuthenticAMD")) {
