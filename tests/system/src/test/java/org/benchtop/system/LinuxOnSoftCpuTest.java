@@ -53,7 +53,7 @@ class LinuxOnSoftCpuTest {
             nc -l -p 4000 >/tmp/got &
             listener=$!
             until netstat -ltn | grep -q ':4000 '; do usleep 20000; done
-            echo "over the network" | nc -w 1 127.0.0.1 4000
+            echo "over the network" | nc -w 120 127.0.0.1 4000
             wait $listener
             echo "loopback $(cat /tmp/got)"
             echo "session complete"
