@@ -1,10 +1,12 @@
 package org.benchtop.block;
 
 import java.util.List;
+import org.benchtop.block.qcow2.Qcow2Type;
 import org.benchtop.spi.Plugin;
 import org.benchtop.spi.Spi;
 import org.benchtop.spi.SpiVersion;
 import org.benchtop.spi.block.BlockBackendType;
+import org.benchtop.spi.image.ImageFormat;
 
 /** The block backends that come with Benchtop. */
 public final class BlockPlugin implements Plugin {
@@ -19,7 +21,12 @@ public final class BlockPlugin implements Plugin {
     }
 
     @Override
+    public List<ImageFormat> imageFormats() {
+        return ImageFormats.all();
+    }
+
+    @Override
     public List<BlockBackendType<?>> blockBackendTypes() {
-        return List.of(new FileType(), new MemoryType(), new NullType());
+        return List.of(new FileType(), new MemoryType(), new NullType(), new Qcow2Type());
     }
 }

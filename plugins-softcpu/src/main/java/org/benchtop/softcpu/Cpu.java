@@ -172,6 +172,10 @@ public final class Cpu {
 
     boolean halted;
 
+    /** The block that is executed. */
+    @Nullable
+    Block current;
+
     /** A region left an instruction to the steps of its block. */
     boolean leaveToSteps;
 

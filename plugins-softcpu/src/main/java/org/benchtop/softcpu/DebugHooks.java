@@ -23,7 +23,7 @@ final class DebugHooks {
     void read(Cpu c, long linear, int size) {
         for (Watch watch : watches) {
             if (watch.reads && linear <= watch.last && linear + size - 1 >= watch.first) {
-                c.vcpu.watchHit(linear, false);
+                c.vcpu.watchHit();
             }
         }
     }
@@ -31,7 +31,7 @@ final class DebugHooks {
     void write(Cpu c, long linear, int size) {
         for (Watch watch : watches) {
             if (linear <= watch.last && linear + size - 1 >= watch.first) {
-                c.vcpu.watchHit(linear, true);
+                c.vcpu.watchHit();
             }
         }
     }

@@ -256,16 +256,12 @@ final class Mmu {
     }
 
     private long deviceRead(long address, int size) {
-        cpu.vcpu.counters().count(SoftExits.MMIO_READ);
-        long value = vm.host().mmioRead(cpu.index, address, size);
-        return size == 8 ? value : value & Cpu.mask(size);
+        return vm.deviceRead(cpu, address, size);
     }
 
     private void deviceWrite(long address, int size, long value) {
-        PhysicalMemory.Slot slot = memory.at(address);
-        if (slot == null) {
-            cpu.vcpu.counters().count(SoftExits.MMIO_WRITE);
-            vm.host().mmioWrite(cpu.index, address, size, size == 8 ? value : value & Cpu.mask(size));
+        if (memory.at(address) == null) {
+            vm.deviceWrite(cpu, address, size, value);
         }
     }
 

@@ -87,7 +87,6 @@ final class SoftVcpu implements Vcpu {
     private long[] breakpoints = {};
     private long[] debugBreakpoints = {};
     private long stoppedAt = -1;
-    private long watchedAddress;
     private @Nullable Insn lastUndefined;
 
     SoftVcpu(SoftVm vm, int index) {
@@ -191,6 +190,16 @@ final class SoftVcpu implements Vcpu {
 
     void leaveGuest() {
         IN_GUEST.setVolatile(this, false);
+    }
+
+    /** Devices may wait for each other, and for a change of the memory map: see {@link #awaitFlush}. */
+    void returnFromDevice() {
+        enterGuest();
+        if ((pending(cpu) & FLUSH) != 0) {
+            clear(FLUSH);
+            cpu.mmu.flush();
+            flushes++;
+        }
     }
 
     void awaitOutside() {
@@ -298,6 +307,7 @@ final class SoftVcpu implements Vcpu {
         try {
             while (true) {
                 Op[] ops = b.ops;
+                c.current = b;
                 for (i = 0; i < ops.length; i++) {
                     ops[i].run(c);
                 }
@@ -402,7 +412,10 @@ final class SoftVcpu implements Vcpu {
         if ((pending & (INIT | STARTUP)) != 0) {
             startupSequence(pending);
         }
-        if (activity == Activity.RUNNING && !cpu.inhibit) {
+        if (activity == Activity.WAITING) {
+            // The local APIC keeps them; they are looked at again once the processor runs.
+            clear(INTERRUPT | NMI);
+        } else if (!cpu.inhibit) {
             interrupts(pending);
         }
         if (tripleFault) {
@@ -607,14 +620,22 @@ final class SoftVcpu implements Vcpu {
         }
     }
 
-    void watchHit(long linear, boolean write) {
-        watchedAddress = linear;
+    /** Stops the vCPU behind the instruction: what follows it in its block is decoded anew. */
+    void watchHit() {
         request(WATCH);
+        Block block = cpu.current;
+        if (block != null) {
+            vm.code().invalidate(block.host, 1);
+        }
     }
 
-    /** The address of the last watchpoint hit. */
-    long watchedAddress() {
-        return watchedAddress;
+    @Override
+    public void watchpoints(long[] ranges, boolean reads) {
+        if (ranges.length % 2 != 0) {
+            throw BenchtopException.config(
+                    "watchpoints are pairs of address and length, not " + ranges.length + " numbers");
+        }
+        vm.watch(ranges, reads);
     }
 
     @Override

@@ -242,12 +242,42 @@ final class SoftVm implements CpuVm {
 
     long portRead(Cpu c, int port, int size) {
         c.vcpu.counters().count(SoftExits.PIO_IN);
-        return host.pioRead(c.index, port, size) & Cpu.mask(size);
+        c.vcpu.leaveGuest();
+        try {
+            return host.pioRead(c.index, port, size) & Cpu.mask(size);
+        } finally {
+            c.vcpu.returnFromDevice();
+        }
     }
 
     void portWrite(Cpu c, int port, int size, long value) {
         c.vcpu.counters().count(SoftExits.PIO_OUT);
-        host.pioWrite(c.index, port, size, value & Cpu.mask(size));
+        c.vcpu.leaveGuest();
+        try {
+            host.pioWrite(c.index, port, size, value & Cpu.mask(size));
+        } finally {
+            c.vcpu.returnFromDevice();
+        }
+    }
+
+    long deviceRead(Cpu c, long gpa, int size) {
+        c.vcpu.counters().count(SoftExits.MMIO_READ);
+        c.vcpu.leaveGuest();
+        try {
+            return host.mmioRead(c.index, gpa, size) & Cpu.mask(size);
+        } finally {
+            c.vcpu.returnFromDevice();
+        }
+    }
+
+    void deviceWrite(Cpu c, long gpa, int size, long value) {
+        c.vcpu.counters().count(SoftExits.MMIO_WRITE);
+        c.vcpu.leaveGuest();
+        try {
+            host.mmioWrite(c.index, gpa, size, value & Cpu.mask(size));
+        } finally {
+            c.vcpu.returnFromDevice();
+        }
     }
 
     long random() {
@@ -259,6 +289,14 @@ final class SoftVm implements CpuVm {
     /** Whether a linear page may not be accessed through the TLB. */
     boolean watched(long linearPage) {
         return hooks.watches(linearPage);
+    }
+
+    /** Sets the watchpoints of all processors. */
+    void watch(long[] ranges, boolean reads) {
+        hooks.set(ranges, reads);
+        for (SoftVcpu vcpu : vcpus) {
+            vcpu.request(SoftVcpu.FLUSH);
+        }
     }
 
     void watchRead(Cpu c, long linear, int size) {

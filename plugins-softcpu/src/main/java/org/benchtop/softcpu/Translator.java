@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Translator {
     /** Executions of a block before it is translated. */
-    static final int HOT = 60_000;
+    static final int HOT = 100_000;
 
     /** Blocks that were executed less often than this part of the entry are left out. */
     private static final int COLD = 64;

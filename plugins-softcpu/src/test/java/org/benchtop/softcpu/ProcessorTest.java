@@ -343,6 +343,21 @@ class ProcessorTest {
         assertEquals(7, cpu.r[Cpu.RAX]);
     }
 
+    @Test
+    void watchpointStopsBehindTheInstructionThatWrites() {
+        longMode();
+        cpu.r[Cpu.RBX] = 0x6100;
+        machine.write(CODE, 0xb0, 5, 0x88, 0x43, 4, 0x90, 0x90, HLT);
+        machine.vcpu.watchpoints(new long[] {0x6104, 1}, false);
+
+        VcpuExit stop = machine.run(CODE);
+        VcpuExit end = machine.vcpu.run();
+
+        assertEquals(new VcpuExit.Debug(CODE + 5), stop);
+        assertEquals(5, machine.read64(0x6104) & 0xff);
+        assertInstanceOf(VcpuExit.Halted.class, end);
+    }
+
     /** An APIC with one interrupt. */
     private static final class OneInterrupt implements LocalApic {
         int vector = -1;

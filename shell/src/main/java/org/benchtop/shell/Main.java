@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.benchtop.engine.config.Suggestions;
+import org.benchtop.shell.image.ImageCommand;
 import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.Spi;
 import org.benchtop.spi.SpiVersion;
@@ -54,6 +55,7 @@ public final class Main {
         commands.put("run", RunCommand.class);
         commands.put("shell", ShellCommand.class);
         commands.put("bench", BenchCommand.class);
+        commands.put("image", ImageCommand.class);
         commands.put("validate", ValidateCommand.class);
         commands.put("schema", SchemaCommand.class);
         commands.put("plugins", PluginsCommand.class);

@@ -65,6 +65,19 @@ public interface Vcpu extends AutoCloseable {
     /** Sets the instruction breakpoints (virtual addresses); engines without software breakpoints allow 4. */
     void breakpoints(long[] virtualAddresses);
 
+    /**
+     * Sets the data watchpoints of the whole VM: {@link #run} returns {@link VcpuExit.Debug} behind an instruction that
+     * touches one.
+     *
+     * @param ranges pairs of virtual address and length; empty for none
+     * @param reads whether reads count, too
+     * @throws org.benchtop.spi.BenchtopException if the engine has no watchpoints
+     */
+    default void watchpoints(long[] ranges, boolean reads) {
+        throw org.benchtop.spi.BenchtopException.of(
+                org.benchtop.spi.ErrorKind.UNSUPPORTED, "this CPU engine has no watchpoints");
+    }
+
     /** Queues a non-maskable interrupt. Any thread. */
     void injectNmi();
 
