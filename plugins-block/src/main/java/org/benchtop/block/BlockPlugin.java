@@ -1,6 +1,13 @@
 package org.benchtop.block;
 
 import java.util.List;
+import org.benchtop.block.filter.FaultType;
+import org.benchtop.block.filter.OverlayType;
+import org.benchtop.block.filter.ThrottleType;
+import org.benchtop.block.filter.TraceType;
+import org.benchtop.block.http.HttpType;
+import org.benchtop.block.image.ReadOnlyImageType;
+import org.benchtop.block.nbd.NbdType;
 import org.benchtop.spi.Plugin;
 import org.benchtop.spi.Spi;
 import org.benchtop.spi.SpiVersion;
@@ -20,6 +27,19 @@ public final class BlockPlugin implements Plugin {
 
     @Override
     public List<BlockBackendType<?>> blockBackendTypes() {
-        return List.of(new FileType(), new MemoryType(), new NullType());
+        return List.of(
+                new FileType(),
+                new MemoryType(),
+                new NullType(),
+                new OverlayType(),
+                new ThrottleType(),
+                new FaultType(),
+                new TraceType(),
+                new PhyType(),
+                new NbdType(),
+                new HttpType(),
+                new ReadOnlyImageType(ReadOnlyImageType.Format.VHD),
+                new ReadOnlyImageType(ReadOnlyImageType.Format.VHDX),
+                new ReadOnlyImageType(ReadOnlyImageType.Format.VMDK));
     }
 }

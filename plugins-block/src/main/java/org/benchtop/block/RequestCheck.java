@@ -6,11 +6,11 @@ import org.benchtop.spi.block.BlockStatus;
 import org.benchtop.spi.memory.IoVector;
 
 /** Decides whether a request may be carried out at all. */
-final class RequestCheck {
+public final class RequestCheck {
     private RequestCheck() {}
 
     /** {@link BlockStatus#OK}, or how the request must end. */
-    static BlockStatus check(BlockRequest request, BlockCapabilities capabilities) {
+    public static BlockStatus check(BlockRequest request, BlockCapabilities capabilities) {
         return switch (request) {
             case BlockRequest.Read read -> transfer(read, read.buffer(), capabilities);
             case BlockRequest.Write write ->

@@ -39,7 +39,9 @@ public final class Chardevs {
             case OFF -> false;
         };
         StreamChardev.InputFilter filter =
-                keys ? new TerminalKeys(options.signal(), context::requestStop) : StreamChardev.noFilter();
+                keys
+                        ? new TerminalKeys(options.signal(), context::requestStop, context::requestResume)
+                        : StreamChardev.noFilter();
         return new StreamChardev(
                 stream,
                 stream.terminal() ? "stdio (Ctrl-A h for help)" : "stdio",

@@ -31,7 +31,7 @@ final class VirtioBlkExitTest {
                 "blk0",
                 options.pci(),
                 attached ->
-                        new VirtioBlk("blk0", options.blk(), disk, List.of(loop), attached.memory(), attached.stats()));
+                        new VirtioBlk("blk0", options.blk(), disk, List.of(loop), attached.memory(), reason -> {}, attached.stats()));
         device.attach(context);
         device.reset();
         driver = FakeVirtioDriver.of(context);
