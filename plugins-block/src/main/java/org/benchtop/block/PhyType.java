@@ -1,7 +1,6 @@
 package org.benchtop.block;
 
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.block.BlockBackend;
@@ -35,7 +34,7 @@ final class PhyType implements BlockBackendType<PhyOptions> {
             return loop(context.resolve(options.loop().get()), options, context);
         }
         Path device = context.resolve(options.device().orElseThrow());
-        if (Files.isRegularFile(device, LinkOption.NOFOLLOW_LINKS)) {
+        if (Files.isRegularFile(device)) {
             throw BenchtopException.config(device + " is a file, not a block device: use type: file, or loop instead of"
                     + " device");
         }

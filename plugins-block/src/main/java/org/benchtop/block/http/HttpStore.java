@@ -67,9 +67,7 @@ final class HttpStore implements AutoCloseable {
                 .connectTimeout(timeout)
                 .build();
         try {
-            HttpResponse<byte[]> response = client.send(
-                    request(options.uri(), 0, 0, timeout),
-                    HttpResponse.BodyHandlers.limiting(HttpResponse.BodyHandlers.ofByteArray(), 1));
+            HttpResponse<byte[]> response = client.send(request(options.uri(), 0, 0, timeout), rangeOf(1));
             long size = checked(response, 0, 0);
             return new HttpStore(options, client, response.uri(), size, version(response), stats);
         } catch (IOException e) {
@@ -83,6 +81,13 @@ final class HttpStore implements AutoCloseable {
             client.shutdownNow();
             throw e;
         }
+    }
+
+    /** Keeps the body of a partial answer, up to the length of the range; any other body is of no interest. */
+    private static HttpResponse.BodyHandler<byte[]> rangeOf(long lengthBytes) {
+        return response -> response.statusCode() == 206
+                ? HttpResponse.BodySubscribers.limiting(HttpResponse.BodySubscribers.ofByteArray(), lengthBytes)
+                : HttpResponse.BodySubscribers.replacing(new byte[0]);
     }
 
     private static String explain(Throwable e) {
@@ -162,8 +167,7 @@ final class HttpStore implements AutoCloseable {
         long last = Math.min(sizeBytes, first + chunkBytes) - 1;
         client.sendAsync(
                         request(uri, first, last, timeout),
-                        HttpResponse.BodyHandlers.limiting(
-                                HttpResponse.BodyHandlers.ofByteArray(), last - first + 1))
+                        rangeOf(last - first + 1))
                 .thenApply(response -> {
                     try {
                         if (checked(response, first, last) != sizeBytes

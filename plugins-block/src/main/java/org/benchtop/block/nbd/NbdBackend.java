@@ -18,6 +18,7 @@ import org.benchtop.spi.time.Clock;
  */
 final class NbdBackend implements BlockBackend {
     private static final int MAX_SEGMENTS = 1024;
+    private static final long MAX_BYTES = 1L << 60;
 
     private final NbdAddress address;
     private final NbdExport export;
@@ -59,7 +60,7 @@ final class NbdBackend implements BlockBackend {
         if (block > 512) {
             block = 4096;
         }
-        if (export.sizeBytes() == 0 || export.sizeBytes() % export.minBlockBytes() != 0) {
+        if (export.sizeBytes() == 0 || export.sizeBytes() > MAX_BYTES || export.sizeBytes() % export.minBlockBytes() != 0) {
             throw image(address, "has " + export.sizeBytes() + " bytes, which make no disk");
         }
         if (!readOnly && export.sizeBytes() % block != 0) {
