@@ -692,9 +692,14 @@ public final class Machine implements AutoCloseable {
     }
 
     private final class VcpuEvents implements VcpuRunner.Listener {
+        private volatile boolean tripleFaultSeen;
+
         @Override
         public void shutdown(Vcpu vcpu) {
-            LOG.log(Level.WARNING, "machine {0}: vcpu{1} triple fault", name(), vcpu.index());
+            // A guest that faults again after each reset would fill the log.
+            Level level = tripleFaultSeen ? Level.DEBUG : Level.WARNING;
+            tripleFaultSeen = true;
+            LOG.log(level, "machine {0}: vcpu{1} triple fault, reset", name(), vcpu.index());
             control.requestReset();
         }
 

@@ -1,14 +1,11 @@
 package org.benchtop.shell;
 
-import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
+import org.benchtop.engine.OutputFile;
 import org.benchtop.engine.plugin.PluginRegistry;
-import org.benchtop.spi.BenchtopException;
-import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.guest.GuestProgramType;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -75,11 +72,7 @@ final class GuestCommand {
         public Integer call() {
             try (PluginRegistry registry = plugins.load(List.of())) {
                 byte[] elf = registry.guestProgram(name).elf();
-                try {
-                    Files.write(file, elf);
-                } catch (IOException e) {
-                    throw BenchtopException.of(ErrorKind.HOST, file + ": cannot be written: " + e.getMessage(), e);
-                }
+                OutputFile.write(file, elf);
                 command.commandLine().getOut().println(file + ": " + elf.length + " bytes");
             }
             return 0;

@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.benchtop.engine.config.Suggestions;
 import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.Spi;
 import org.benchtop.spi.SpiVersion;
@@ -101,8 +102,7 @@ public final class Main {
         command.setCaseInsensitiveEnumValuesAllowed(true);
         command.setParameterExceptionHandler((e, words) -> {
             CommandLine wrong = e.getCommandLine();
-            String text = String.valueOf(e.getMessage()).lines().findFirst().orElse("");
-            err.println(wrong.getColorScheme().errorText("benchtop:") + " " + text + " (try "
+            err.println(wrong.getColorScheme().errorText("benchtop:") + " " + problem(e) + " (try "
                     + wrong.getCommandSpec().qualifiedName() + " --help)");
             return ErrorKind.CONFIG.exitCode();
         });
@@ -113,6 +113,22 @@ public final class Main {
         } catch (StackOverflowError | OutOfMemoryError e) {
             return ErrorReport.print(e, command, debug);
         }
+    }
+
+    private static String problem(CommandLine.ParameterException e) {
+        if (e instanceof CommandLine.UnmatchedArgumentException unmatched) {
+            CommandLine.Model.CommandSpec spec = e.getCommandLine().getCommandSpec();
+            String word = unmatched.getUnmatched().getFirst();
+            if (word.startsWith("-")) {
+                return "unknown option " + word
+                        + Suggestions.hint(word, spec.optionsMap().keySet());
+            }
+            if (!spec.subcommands().isEmpty()) {
+                return "unknown command " + word
+                        + Suggestions.hint(word, spec.subcommands().keySet());
+            }
+        }
+        return String.valueOf(e.getMessage()).lines().findFirst().orElse("");
     }
 
     /** Creates commands, telling those that ask about the terminal. */

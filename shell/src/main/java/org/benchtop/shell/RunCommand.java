@@ -1,9 +1,8 @@
 package org.benchtop.shell;
 
-import java.io.IOException;
 import java.io.PrintWriter;
 import java.lang.System.Logger.Level;
-import java.nio.file.Files;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
@@ -14,12 +13,11 @@ import org.benchtop.bench.RunFigures;
 import org.benchtop.bench.RunReport;
 import org.benchtop.engine.Machine;
 import org.benchtop.engine.MachineExit;
+import org.benchtop.engine.OutputFile;
 import org.benchtop.engine.config.MachineSpec;
 import org.benchtop.engine.config.Units;
 import org.benchtop.engine.plugin.PluginRegistry;
 import org.benchtop.engine.plugin.SpecCheck;
-import org.benchtop.spi.BenchtopException;
-import org.benchtop.spi.ErrorKind;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -83,6 +81,9 @@ final class RunCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws InterruptedException {
+        if (report != null) {
+            OutputFile.check(report);
+        }
         MachineSpec spec = machineFile.spec(file);
         try (PluginRegistry registry = plugins.load(spec.plugins())) {
             SpecCheck.check(spec, registry);
@@ -149,11 +150,7 @@ final class RunCommand implements Callable<Integer> {
         if (report == null) {
             return;
         }
-        try {
-            Files.writeString(report, RunReport.json(figures));
-        } catch (IOException e) {
-            throw BenchtopException.of(ErrorKind.HOST, report + ": cannot be written: " + e.getMessage(), e);
-        }
+        OutputFile.write(report, RunReport.json(figures).getBytes(StandardCharsets.UTF_8));
     }
 
     private static long processCpuNanos() {

@@ -77,6 +77,17 @@ class CommandLineTest {
     }
 
     @Test
+    void reportThatCannotBeWrittenIsRefusedBeforeTheRun() throws IOException {
+        Path report = folder.resolve("missing/r.json");
+
+        Result result =
+                run("run", "--report", report.toString(), yaml("no machine").toString());
+
+        assertEquals(3, result.exitCode);
+        assertEquals("benchtop: " + report + ": cannot be written: no such folder", result.err.strip());
+    }
+
+    @Test
     void coloursAreOnlyForTerminals() {
         assertFalse(run("--help").out.contains("\u001b["));
         assertTrue(run(new Terminal(true, true, 100), "--help").out.contains("\u001b["));
@@ -91,9 +102,10 @@ class CommandLineTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "rum vm.yaml | benchtop: Unmatched arguments from index 0: 'rum', 'vm.yaml' (try benchtop --help)",
+                "rum vm.yaml | benchtop: unknown command rum (did you mean \"run\"?) (try benchtop --help)",
                 "run | benchtop: Missing required parameter: 'VM.yaml' (try benchtop run --help)",
-                "run --nope vm.yaml | benchtop: Unknown option: '--nope' (try benchtop run --help)",
+                "run --nope vm.yaml | benchtop: unknown option --nope (known: --accel, ",
+                "run --acel kvm vm.yaml | benchtop: unknown option --acel (did you mean \"--accel\"?) (try benchtop run --help)",
                 "run --timeout soon vm.yaml | benchtop: Invalid value for option '--timeout': expected a duration such as 500ms, 30s or 5m, got \"soon\" (try benchtop run --help)",
                 "run nowhere.yaml | benchtop: nowhere.yaml: no such file",
                 "plugins describe virtio-blk-pc | benchtop: unknown type \"virtio-blk-pc\" (did you mean \"virtio-blk-pci\"?)",

@@ -1,13 +1,9 @@
 package org.benchtop.bench.report;
 
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.List;
-import org.benchtop.spi.BenchtopException;
-import org.benchtop.spi.ErrorKind;
+import org.benchtop.engine.OutputFile;
 
 /** Writes every form of a report into a folder; a file is either the old or the complete new one. */
 public final class ReportFiles {
@@ -23,12 +19,6 @@ public final class ReportFiles {
     }
 
     private static Path write(Path file, String content) {
-        try {
-            Path part = file.resolveSibling(file.getFileName() + ".part");
-            Files.writeString(part, content, StandardCharsets.UTF_8);
-            return Files.move(part, file, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
-        } catch (IOException e) {
-            throw BenchtopException.of(ErrorKind.HOST, file + ": cannot be written: " + e.getMessage(), e);
-        }
+        return OutputFile.write(file, content.getBytes(StandardCharsets.UTF_8));
     }
 }

@@ -36,6 +36,8 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
     private static final int AWAKE = 0;
     private static final int SLEEPING = 1;
     private static final int WAKING = 2;
+    private static final int LENT = 3;
+    private static final int SPINS_PER_YIELD = 64;
 
     private static final VarHandle STATE;
     private static final VarHandle RUNG;
@@ -64,8 +66,13 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
     private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
     private final Set<EventFdDoorbell> doorbells = ConcurrentHashMap.newKeySet();
 
-    /** AWAKE, SLEEPING (may be waiting in the kernel) or WAKING (somebody writes the wake-up eventfd). */
+    /**
+     * AWAKE, SLEEPING (may be waiting in the kernel), WAKING (somebody writes the wake-up eventfd) or LENT (asleep, and
+     * {@link #borrower} runs in its place).
+     */
     private volatile int state = AWAKE;
+
+    private volatile @Nullable Thread borrower;
     /** A stack of the doorbells that were rung since the loop last looked. */
     private volatile @Nullable EventFdDoorbell rung;
 
@@ -126,7 +133,8 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
 
     @Override
     public boolean inLoop() {
-        return Thread.currentThread() == thread;
+        Thread current = Thread.currentThread();
+        return current == thread || current == borrower;
     }
 
     @Override
@@ -150,6 +158,33 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
         Call call = new Call(task);
         execute(call);
         call.await();
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * <p>Lends its turn while it sleeps, unless it has an io_uring: that takes requests from one thread only.
+     */
+    @Override
+    public boolean tryRun(Runnable task) {
+        if (state != SLEEPING || inLoop() || posted() || !STATE.compareAndSet(this, SLEEPING, LENT)) {
+            return false;
+        }
+        // Looked at only now: what the loop's thread has written before it went to sleep is visible from here on.
+        boolean lends = uring == null && !closing;
+        boolean more = false;
+        if (lends) {
+            borrower = Thread.currentThread();
+            runHandler(task, "lent turn");
+            more = flushSources(false) || timers.wantTurn();
+            borrower = null;
+        }
+        state = SLEEPING;
+        // Whoever posted something meanwhile has found nobody to wake.
+        if (more || uring != null || posted()) {
+            wake();
+        }
+        return lends;
     }
 
     @Override
@@ -224,6 +259,10 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
         IoUring existing = uring;
         if (existing != null) {
             return existing;
+        }
+        if (Thread.currentThread() != thread) {
+            throw BenchtopException.of(
+                    ErrorKind.INTERNAL, "event loop " + name + ": an io_uring cannot be made in a lent turn");
         }
         IoUring made = new IoUring(this);
         addSource(made);
@@ -330,7 +369,7 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
         }
         state = SLEEPING;
         int ready = waiter.await(eventBuffer, MAX_EVENTS, !posted());
-        if ((int) STATE.getAndSet(this, AWAKE) == WAKING) {
+        if (takeTurnBack() == WAKING) {
             wakeUps++;
         }
         if (maxPollNanos > 0) {
@@ -338,6 +377,21 @@ public final class LinuxEventLoop implements EventLoop, AutoCloseable {
             pollNanos = pollingWouldHaveHelped ? Math.clamp(pollNanos * 2, MIN_POLL_NANOS, maxPollNanos) : 0;
         }
         return checked(ready);
+    }
+
+    /** Becomes AWAKE, after the end of a turn that is lent; returns the state before. */
+    private int takeTurnBack() {
+        for (int spins = 1; ; spins++) {
+            int before = state;
+            if (before != LENT && STATE.compareAndSet(this, before, AWAKE)) {
+                return before;
+            }
+            if (spins % SPINS_PER_YIELD == 0) {
+                Thread.yield();
+            } else {
+                Thread.onSpinWait();
+            }
+        }
     }
 
     private boolean flushSources(boolean waitFollows) {

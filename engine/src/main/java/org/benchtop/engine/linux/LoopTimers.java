@@ -68,6 +68,11 @@ final class LoopTimers {
         }
     }
 
+    /** Whether {@link #runDue} has something to do. Loop thread, or who has borrowed its turn. */
+    boolean wantTurn() {
+        return reprogram;
+    }
+
     /** A clock was stopped, started or set: deadlines are computed anew. Any thread. */
     void clockChanged() {
         synchronized (lock) {

@@ -11,6 +11,7 @@ import java.util.Collection;
 import java.util.EnumMap;
 import java.util.HashSet;
 import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -378,7 +379,7 @@ public final class PluginRegistry implements AutoCloseable {
      */
     public List<TypeDescription> describe(String name) {
         List<TypeDescription> found = new ArrayList<>();
-        List<String> known = new ArrayList<>();
+        Set<String> known = new LinkedHashSet<>();
         types.forEach((kind, byName) -> {
             known.addAll(byName.keySet());
             @Nullable Registered registered = byName.get(name);

@@ -17,6 +17,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import org.benchtop.engine.Machine;
 import org.benchtop.engine.MachineExit;
 import org.benchtop.engine.config.MachineSpec;
@@ -205,15 +206,16 @@ public final class QemuComparison {
     }
 
     /**
-     * Arguments: {@code [rounds [seconds [aio [file]]]]}; the file is created (512 MiB, written once) if it does not
-     * exist.
+     * Arguments: {@code [rounds [seconds [aio [cells [file]]]]]}; {@code cells} is a regular expression such as
+     * {@code writeback.*qd1}, the file is created (512 MiB, written once) if it does not exist.
      */
     public static void main(String[] args) throws IOException, InterruptedException {
         int rounds = args.length > 0 ? Integer.parseInt(args[0]) : 5;
         int seconds = args.length > 1 ? Integer.parseInt(args[1]) : 3;
         String aio = args.length > 2 ? args[2] : "threads";
         Path folder = Files.createTempDirectory(Path.of("").toAbsolutePath(), "qemu-comparison");
-        Path file = args.length > 3 ? Path.of(args[3]).toAbsolutePath() : folder.resolve("disk.img");
+        Pattern cells = Pattern.compile(args.length > 3 ? args[3] : "");
+        Path file = args.length > 4 ? Path.of(args[4]).toAbsolutePath() : folder.resolve("disk.img");
         Path elf = folder.resolve("diskbench.elf");
         try (PluginRegistry plugins = PluginRegistry.builtIn()) {
             Files.write(elf, plugins.guestProgram("diskbench").elf());
@@ -223,10 +225,10 @@ public final class QemuComparison {
         }
         try {
             QemuComparison comparison = new QemuComparison(file, elf, seconds, aio, tscKilohertz());
-            comparison.run(rounds);
+            comparison.run(rounds, cells);
         } finally {
             Files.delete(elf);
-            if (args.length <= 3) {
+            if (args.length <= 4) {
                 Files.delete(file);
             }
             Files.delete(folder);
@@ -251,7 +253,7 @@ public final class QemuComparison {
         }
     }
 
-    private void run(int rounds) throws IOException, InterruptedException {
+    private void run(int rounds, Pattern wanted) throws IOException, InterruptedException {
         List<Cell> cells = new ArrayList<>();
         for (String cache : List.of("none", "writeback")) {
             for (String rw : List.of("randread", "randwrite")) {
@@ -260,6 +262,7 @@ public final class QemuComparison {
                 }
             }
         }
+        cells.removeIf(cell -> !wanted.matcher(cell.toString()).find());
         Map<Cell, List<Sample>> ours = new LinkedHashMap<>();
         Map<Cell, List<Sample>> theirs = new LinkedHashMap<>();
         Random random = new Random(1);
