@@ -320,7 +320,11 @@ public final class Machine implements AutoCloseable {
         } finally {
             lifecycle.unlock();
         }
-        LOG.log(Level.WARNING, "machine {0} is paused: {1}; the request is tried again when it resumes", name(), reason);
+        LOG.log(
+                Level.WARNING,
+                "machine {0} is paused: {1}; the request is tried again when it resumes",
+                name(),
+                reason);
     }
 
     private void holdVcpus() {

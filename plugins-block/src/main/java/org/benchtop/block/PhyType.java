@@ -35,8 +35,8 @@ final class PhyType implements BlockBackendType<PhyOptions> {
         }
         Path device = context.resolve(options.device().orElseThrow());
         if (Files.isRegularFile(device)) {
-            throw BenchtopException.config(device + " is a file, not a block device: use type: file, or loop instead of"
-                    + " device");
+            throw BenchtopException.config(
+                    device + " is a file, not a block device: use type: file, or loop instead of" + " device");
         }
         return new FileType().create(options.onDevice(device), context);
     }

@@ -44,9 +44,7 @@ final class LoopDevice implements HostLoopDevice {
                 file + (readOnly ? ": open" : ": open for writing"),
                 LibC.open(file.toString(), access | (direct ? LibC.O_DIRECT : 0), 0));
         try {
-            int flags = LO_FLAGS_AUTOCLEAR
-                    | (readOnly ? LO_FLAGS_READ_ONLY : 0)
-                    | (direct ? LO_FLAGS_DIRECT_IO : 0);
+            int flags = LO_FLAGS_AUTOCLEAR | (readOnly ? LO_FLAGS_READ_ONLY : 0) | (direct ? LO_FLAGS_DIRECT_IO : 0);
             return attach(file, fileFd, access, flags);
         } finally {
             LibC.close(fileFd);

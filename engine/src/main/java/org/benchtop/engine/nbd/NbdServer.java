@@ -76,8 +76,7 @@ public final class NbdServer implements AutoCloseable {
      * @param backend stays the caller's, who closes it after the server
      * @param loop where requests are carried out
      */
-    public static NbdServer listen(
-            InetSocketAddress address, BlockBackend backend, Settings settings, EventLoop loop) {
+    public static NbdServer listen(InetSocketAddress address, BlockBackend backend, Settings settings, EventLoop loop) {
         return start(StandardProtocolFamily.INET, address, backend, settings, loop);
     }
 
@@ -114,7 +113,8 @@ public final class NbdServer implements AutoCloseable {
             if (listener != null) {
                 closeQuietly(listener);
             }
-            String why = e instanceof BindException ? "the address is in use or not ours" : String.valueOf(e.getMessage());
+            String why =
+                    e instanceof BindException ? "the address is in use or not ours" : String.valueOf(e.getMessage());
             throw BenchtopException.of(ErrorKind.HOST, address + ": cannot listen: " + why, e);
         }
     }

@@ -233,10 +233,7 @@ final class NbdServerConnection {
                 }
                 case NbdProtocol.NBD_OPT_STRUCTURED_REPLY -> {
                     structured = length == 0;
-                    reply(
-                            option,
-                            structured ? NbdProtocol.NBD_REP_ACK : NbdProtocol.NBD_REP_ERR_INVALID,
-                            new byte[0]);
+                    reply(option, structured ? NbdProtocol.NBD_REP_ACK : NbdProtocol.NBD_REP_ERR_INVALID, new byte[0]);
                 }
                 default -> reply(option, NbdProtocol.NBD_REP_ERR_UNSUP, new byte[0]);
             }
@@ -422,7 +419,8 @@ final class NbdServerConnection {
     /** A request with room for its data, when the client's share of memory allows it. */
     private NbdServerRequest take(long bytes) throws IOException {
         synchronized (this) {
-            while (!broken && (requests >= MAX_REQUESTS || requests > 0 && bufferedBytes + bytes > MAX_BUFFERED_BYTES)) {
+            while (!broken
+                    && (requests >= MAX_REQUESTS || requests > 0 && bufferedBytes + bytes > MAX_BUFFERED_BYTES)) {
                 try {
                     wait();
                 } catch (InterruptedException e) {

@@ -50,8 +50,7 @@ final class NbdServerRequest implements BlockCompletion, AutoCloseable {
             memory = fresh.allocate(Math.max(bytes, 4096), 4096);
         }
         boolean fua = (flags & NbdProtocol.NBD_CMD_FLAG_FUA) != 0;
-        flushAfterwards =
-                fua && (command == NbdProtocol.NBD_CMD_TRIM || command == NbdProtocol.NBD_CMD_WRITE_ZEROES);
+        flushAfterwards = fua && (command == NbdProtocol.NBD_CMD_TRIM || command == NbdProtocol.NBD_CMD_WRITE_ZEROES);
         switch (command) {
             case NbdProtocol.NBD_CMD_READ -> {
                 read.buffer().clear();

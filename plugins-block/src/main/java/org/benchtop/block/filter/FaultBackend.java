@@ -110,8 +110,7 @@ final class FaultBackend implements BlockBackend {
 
     @Override
     public String describe() {
-        return "fault, " + matchers.size() + (matchers.size() == 1 ? " rule" : " rules") + ", over "
-                + inner.describe();
+        return "fault, " + matchers.size() + (matchers.size() == 1 ? " rule" : " rules") + ", over " + inner.describe();
     }
 
     /** The drive below is the engine's to close. */

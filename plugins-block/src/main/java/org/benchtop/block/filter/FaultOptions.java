@@ -70,7 +70,11 @@ public record FaultOptions(
     public record Rule(
             @Option(doc = "Kind of request.", value = "any") Op op,
 
-            @Option(doc = "Start of the range that a request must touch.", value = "0", min = 0, unit = Option.Unit.BYTES)
+            @Option(
+                    doc = "Start of the range that a request must touch.",
+                    value = "0",
+                    min = 0,
+                    unit = Option.Unit.BYTES)
             long offset,
 
             @Option(doc = "Length of that range; to the end unless given.", min = 1, unit = Option.Unit.BYTES)

@@ -92,8 +92,7 @@ final class TraceBackend implements BlockBackend {
 
         @Override
         public void completed(BlockRequest request, BlockStatus status) {
-            file.record(
-                    submittedNanos - startNanos, clock.nanoTime() - submittedNanos, queue.number, request, status);
+            file.record(submittedNanos - startNanos, clock.nanoTime() - submittedNanos, queue.number, request, status);
             BlockCompletion told = completion;
             queue.free.push(this);
             told.completed(request, status);

@@ -57,8 +57,7 @@ final class TraceFile implements AutoCloseable {
             file.writer.start();
             return file;
         } catch (IOException e) {
-            throw BenchtopException.of(
-                    ErrorKind.HOST, path + ": the trace cannot be written: " + e.getMessage(), e);
+            throw BenchtopException.of(ErrorKind.HOST, path + ": the trace cannot be written: " + e.getMessage(), e);
         }
     }
 

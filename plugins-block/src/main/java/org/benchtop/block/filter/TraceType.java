@@ -25,7 +25,9 @@ public final class TraceType implements BlockBackendType<TraceOptions> {
     public BlockBackend create(TraceOptions options, BlockContext context) {
         BlockBackend inner = context.drive(options.drive());
         TraceFile file = TraceFile.create(
-                context.resolve(options.file()), inner.capabilities(), context.stats().counter("dropped"));
+                context.resolve(options.file()),
+                inner.capabilities(),
+                context.stats().counter("dropped"));
         return new TraceBackend(inner, file, context.clock());
     }
 }

@@ -136,7 +136,9 @@ final class HttpBackend implements BlockBackend {
                 long end = Math.min(request.offsetBytes() + request.lengthBytes(), store.sizeBytes());
                 long last = (end - 1) / chunkBytes;
                 // A few at once are enough to keep the line busy, and do not push each other out of the cache.
-                for (long i = request.offsetBytes() / chunkBytes + 1; i <= last && i < request.offsetBytes() / chunkBytes + 4; i++) {
+                for (long i = request.offsetBytes() / chunkBytes + 1;
+                        i <= last && i < request.offsetBytes() / chunkBytes + 4;
+                        i++) {
                     store.chunk(i);
                 }
             }

@@ -39,7 +39,8 @@ final class HttpStore implements AutoCloseable {
     private final Map<Long, byte[]> kept;
     private final Map<Long, CompletableFuture<byte[]>> underWay = new HashMap<>();
 
-    private HttpStore(HttpOptions options, HttpClient client, URI uri, long size, Optional<String> version, Stats stats) {
+    private HttpStore(
+            HttpOptions options, HttpClient client, URI uri, long size, Optional<String> version, Stats stats) {
         this.client = client;
         this.uri = uri;
         this.sizeBytes = size;
@@ -92,7 +93,9 @@ final class HttpStore implements AutoCloseable {
 
     private static String explain(Throwable e) {
         String message = e.getMessage();
-        return message == null ? e.getClass().getSimpleName() : message.lines().findFirst().orElse("");
+        return message == null
+                ? e.getClass().getSimpleName()
+                : message.lines().findFirst().orElse("");
     }
 
     private static HttpRequest request(URI uri, long first, long last, Duration timeout) {
@@ -121,7 +124,8 @@ final class HttpStore implements AutoCloseable {
         if (response.statusCode() != 206) {
             throw new IOException("the server answers " + response.statusCode());
         }
-        Matcher range = CONTENT_RANGE.matcher(response.headers().firstValue("Content-Range").orElse(""));
+        Matcher range = CONTENT_RANGE.matcher(
+                response.headers().firstValue("Content-Range").orElse(""));
         if (!range.matches()) {
             throw new IOException("the server does not say how large the resource is");
         }
@@ -165,9 +169,7 @@ final class HttpStore implements AutoCloseable {
         fetches.increment();
         long first = index * chunkBytes;
         long last = Math.min(sizeBytes, first + chunkBytes) - 1;
-        client.sendAsync(
-                        request(uri, first, last, timeout),
-                        rangeOf(last - first + 1))
+        client.sendAsync(request(uri, first, last, timeout), rangeOf(last - first + 1))
                 .thenApply(response -> {
                     try {
                         if (checked(response, first, last) != sizeBytes

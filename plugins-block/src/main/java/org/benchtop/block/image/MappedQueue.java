@@ -78,8 +78,7 @@ final class MappedQueue implements BlockQueue {
         private void run() {
             while (doneBytes < request.lengthBytes()) {
                 place.grainStart = 0;
-                image.map()
-                        .find(request.offsetBytes() + doneBytes, request.lengthBytes() - doneBytes, place);
+                image.map().find(request.offsetBytes() + doneBytes, request.lengthBytes() - doneBytes, place);
                 switch (place.kind) {
                     case ZERO -> {
                         request.buffer().fill(doneBytes, place.lengthBytes, (byte) 0);

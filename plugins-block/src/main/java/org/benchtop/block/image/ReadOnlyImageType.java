@@ -2,6 +2,7 @@ package org.benchtop.block.image;
 
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -89,9 +90,7 @@ public final class ReadOnlyImageType implements BlockBackendType<ReadOnlyImageOp
                         false,
                         false,
                         options.lock() ? HostFileOptions.Lock.SHARED : HostFileOptions.Lock.NONE,
-                        options.aio() == HostFileOptions.Aio.NATIVE
-                                ? HostFileOptions.Aio.THREADS
-                                : options.aio(),
+                        options.aio() == HostFileOptions.Aio.NATIVE ? HostFileOptions.Aio.THREADS : options.aio(),
                         THREADS));
         files.add(file);
         return new ImageReader(path, file);
@@ -100,7 +99,8 @@ public final class ReadOnlyImageType implements BlockBackendType<ReadOnlyImageOp
     private static DiskMap vmdk(
             ImageReader reader, ReadOnlyImageOptions options, BlockContext context, List<HostFile> files) {
         int head = (int) Math.min(reader.fileBytes(), SECTOR);
-        byte[] start = reader.read("the start", 0, head, ByteOrder.LITTLE_ENDIAN).array();
+        byte[] start =
+                reader.read("the start", 0, head, ByteOrder.LITTLE_ENDIAN).array();
         String text = new String(start, StandardCharsets.ISO_8859_1);
         if (text.startsWith("COWD")) {
             throw reader.unsupported("an ESX copy-on-write disk (COWD); allowed: hosted VMDK images");
@@ -154,11 +154,18 @@ public final class ReadOnlyImageType implements BlockBackendType<ReadOnlyImageOp
         if (extent.kind().equals("ZERO")) {
             return new VmdkMap.Zeroes(bytes);
         }
-        if (extent.file().isEmpty() || extent.file().contains("/") || extent.file().equals("..")) {
+        if (extent.file().isEmpty()
+                || extent.file().contains("/")
+                || extent.file().equals("..")) {
             // An image from elsewhere must not read any file of this host.
             throw reader.unsupported("the extent \"" + extent.file() + "\" is not in the folder of the image");
         }
-        Path file = reader.path().resolveSibling(extent.file());
+        Path file;
+        try {
+            file = reader.path().resolveSibling(extent.file());
+        } catch (InvalidPathException e) {
+            throw reader.error("the extent \"" + extent.file() + "\" has no name for a file");
+        }
         ImageReader part = add(file, options, context, files);
         int index = files.size() - 1;
         switch (extent.kind()) {

@@ -73,7 +73,9 @@ final class VhdxMap implements DiskMap {
         Region table = find(reader, regions, BAT, "block allocation table");
         Region metadata = find(reader, regions, METADATA, "metadata");
         for (Region region : regions) {
-            if (region.required() && !region.type().equals(BAT) && !region.type().equals(METADATA)) {
+            if (region.required()
+                    && !region.type().equals(BAT)
+                    && !region.type().equals(METADATA)) {
                 throw reader.unsupported("an unknown region " + region.type() + " that must be understood");
             }
         }
@@ -214,8 +216,8 @@ final class VhdxMap implements DiskMap {
         long chunkRatio = (1L << 23) * sector / block;
         long entries = count + (count - 1) / chunkRatio;
         if (entries * 8 > Math.min(MAX_TABLE_BYTES, table.length())) {
-            throw reader.error("the block allocation table of " + table.length() + " bytes does not fit a disk of " + size
-                    + " bytes, which needs " + entries * 8);
+            throw reader.error("the block allocation table of " + table.length() + " bytes does not fit a disk of "
+                    + size + " bytes, which needs " + entries * 8);
         }
         ByteBuffer bytes =
                 reader.read("the block allocation table", table.offset(), (int) entries * 8, ByteOrder.LITTLE_ENDIAN);

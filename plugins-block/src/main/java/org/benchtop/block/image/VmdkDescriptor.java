@@ -63,7 +63,7 @@ record VmdkDescriptor(Map<String, String> values, List<Extent> extents) {
                         !extent.group(1).equals("NOACCESS"),
                         sectors,
                         extent.group(3),
-                        file == null ? "" : file,
+                        file == null ? "" : file.replaceAll("\\p{Cntrl}", "?"),
                         offset == null ? 0 : Math.min(Long.parseLong(offset), MAX_SECTORS)));
             } else if (equals > 0) {
                 String value = line.substring(equals + 1).strip();

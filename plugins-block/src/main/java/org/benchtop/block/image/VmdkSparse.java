@@ -61,8 +61,7 @@ final class VmdkSparse implements DiskMap {
             throw reader.error("no VMDK image: no signature at the start");
         }
         if (header.getLong(56) == GD_AT_END) {
-            header = reader.read(
-                    "the footer", reader.fileBytes() - 2L * SECTOR, HEADER_BYTES, ByteOrder.LITTLE_ENDIAN);
+            header = reader.read("the footer", reader.fileBytes() - 2L * SECTOR, HEADER_BYTES, ByteOrder.LITTLE_ENDIAN);
             if (header.getInt(0) != MAGIC || header.getLong(56) == GD_AT_END) {
                 throw reader.error("the footer of the stream-optimised image is missing (truncated?)");
             }

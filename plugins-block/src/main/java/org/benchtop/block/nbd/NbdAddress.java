@@ -48,7 +48,8 @@ record NbdAddress(String host, int port, Optional<Path> socket, String export) {
             throw new IllegalArgumentException("uri: expected nbd://HOST[:PORT]/[EXPORT] or"
                     + " nbd+unix:///[EXPORT]?socket=PATH (TLS is not supported): " + text);
         }
-        return new NbdAddress(uri.getHost(), uri.getPort() < 0 ? DEFAULT_PORT : uri.getPort(), Optional.empty(), export);
+        return new NbdAddress(
+                uri.getHost(), uri.getPort() < 0 ? DEFAULT_PORT : uri.getPort(), Optional.empty(), export);
     }
 
     SocketChannel connect(int timeoutMillis) throws IOException {

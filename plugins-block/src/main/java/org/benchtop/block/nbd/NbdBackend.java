@@ -60,7 +60,9 @@ final class NbdBackend implements BlockBackend {
         if (block > 512) {
             block = 4096;
         }
-        if (export.sizeBytes() == 0 || export.sizeBytes() > MAX_BYTES || export.sizeBytes() % export.minBlockBytes() != 0) {
+        if (export.sizeBytes() == 0
+                || export.sizeBytes() > MAX_BYTES
+                || export.sizeBytes() % export.minBlockBytes() != 0) {
             throw image(address, "has " + export.sizeBytes() + " bytes, which make no disk");
         }
         if (!readOnly && export.sizeBytes() % block != 0) {
@@ -102,7 +104,8 @@ final class NbdBackend implements BlockBackend {
 
     @Override
     public String describe() {
-        return address + (connections.size() > 1 ? ", " + connections.size() + " connections" : "")
+        return address
+                + (connections.size() > 1 ? ", " + connections.size() + " connections" : "")
                 + (capabilities.readOnly() ? ", read-only" : "");
     }
 

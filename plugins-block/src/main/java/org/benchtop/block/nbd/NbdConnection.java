@@ -149,9 +149,7 @@ final class NbdConnection implements AutoCloseable {
     }
 
     private static BlockStatus status(long error) {
-        return error == 0
-                ? BlockStatus.OK
-                : error == Nbd.NBD_ENOSPC ? BlockStatus.NO_SPACE : BlockStatus.IO_ERROR;
+        return error == 0 ? BlockStatus.OK : error == Nbd.NBD_ENOSPC ? BlockStatus.NO_SPACE : BlockStatus.IO_ERROR;
     }
 
     /** One socket. */
@@ -199,7 +197,10 @@ final class NbdConnection implements AutoCloseable {
             for (int i = 0; i < free.length; i++) {
                 free[freeCount++] = free.length - 1 - i;
             }
-            reader = Thread.ofPlatform().name("benchtop-nbd-receive").daemon(true).unstarted(this::read);
+            reader = Thread.ofPlatform()
+                    .name("benchtop-nbd-receive")
+                    .daemon(true)
+                    .unstarted(this::read);
             writer = Thread.ofPlatform().name("benchtop-nbd-send").daemon(true).unstarted(this::write);
         }
 
@@ -229,7 +230,8 @@ final class NbdConnection implements AutoCloseable {
                     && (before.has(Nbd.NBD_FLAG_READ_ONLY) || !export.has(Nbd.NBD_FLAG_READ_ONLY));
             if (!same) {
                 hangUp();
-                throw new IOException("the export is another one than before: size " + export.sizeBytes() + " instead of "
+                throw new IOException("the export is another one than before: size " + export.sizeBytes()
+                        + " instead of "
                         + before.sizeBytes() + ", flags 0x" + Integer.toHexString(export.flags()) + " instead of 0x"
                         + Integer.toHexString(before.flags()));
             }

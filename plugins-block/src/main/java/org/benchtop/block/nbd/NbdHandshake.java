@@ -109,8 +109,7 @@ final class NbdHandshake {
                 case Nbd.NBD_REP_ERR_UNSUP -> {
                     return false;
                 }
-                case Nbd.NBD_REP_ERR_TLS_REQD ->
-                    throw new IOException("the server wants TLS, which is not supported");
+                case Nbd.NBD_REP_ERR_TLS_REQD -> throw new IOException("the server wants TLS, which is not supported");
                 case Nbd.NBD_REP_ERR_UNKNOWN ->
                     throw new IOException("the server has no export \"" + name + "\"" + text(reply.data()));
                 default -> {
@@ -125,7 +124,9 @@ final class NbdHandshake {
     }
 
     private static String text(byte[] data) {
-        String text = new String(data, StandardCharsets.UTF_8).replaceAll("\\p{Cntrl}+", " ").strip();
+        String text = new String(data, StandardCharsets.UTF_8)
+                .replaceAll("\\p{Cntrl}+", " ")
+                .strip();
         return text.isEmpty() ? "" : ": " + text.substring(0, Math.min(200, text.length()));
     }
 

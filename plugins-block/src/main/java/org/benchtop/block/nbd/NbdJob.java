@@ -76,7 +76,8 @@ final class NbdJob {
                     int flags = zeroes.mayUnmap() ? 0 : Nbd.NBD_CMD_FLAG_NO_HOLE;
                     send(Nbd.NBD_CMD_WRITE_ZEROES, flags, Math.min(MAX_RANGE_BYTES, left));
                 } else {
-                    long length = Math.min(left, Math.min(ZERO_BYTES, backend.capabilities().maxTransferBytes()));
+                    long length = Math.min(
+                            left, Math.min(ZERO_BYTES, backend.capabilities().maxTransferBytes()));
                     op.data.add(Zeroes.MEMORY, 0, length);
                     send(Nbd.NBD_CMD_WRITE, 0, length);
                 }

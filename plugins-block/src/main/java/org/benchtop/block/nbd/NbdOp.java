@@ -53,8 +53,6 @@ final class NbdOp {
     }
 
     boolean changes() {
-        return command == Nbd.NBD_CMD_WRITE
-                || command == Nbd.NBD_CMD_TRIM
-                || command == Nbd.NBD_CMD_WRITE_ZEROES;
+        return command == Nbd.NBD_CMD_WRITE || command == Nbd.NBD_CMD_TRIM || command == Nbd.NBD_CMD_WRITE_ZEROES;
     }
 }

@@ -15,7 +15,8 @@ public record NbdOptions(
         @Option(doc = "The server's TCP port.", value = "10809", min = 1, max = 65535)
         int port,
 
-        @Option(doc = "The server's Unix socket; instead of host.") Optional<Path> socket,
+        @Option(doc = "The server's Unix socket; instead of host.")
+        Optional<Path> socket,
 
         @Option(doc = "The export's name; the server's default unless given.", value = "")
         String export,
@@ -64,9 +65,7 @@ public record NbdOptions(
     NbdAddress address() {
         if (uri.isPresent()) {
             NbdAddress parsed = NbdAddress.parse(uri.get());
-            return export.isEmpty()
-                    ? parsed
-                    : new NbdAddress(parsed.host(), parsed.port(), parsed.socket(), export);
+            return export.isEmpty() ? parsed : new NbdAddress(parsed.host(), parsed.port(), parsed.socket(), export);
         }
         return new NbdAddress(host.orElse(""), port, socket, export);
     }

@@ -82,9 +82,7 @@ final class NbdWire {
                 continue;
             }
             long take = Math.min(left, elementBytes - skip);
-            fill(vector.base(i)
-                    .asSlice(vector.offset(i) + skip, take)
-                    .asByteBuffer());
+            fill(vector.base(i).asSlice(vector.offset(i) + skip, take).asByteBuffer());
             left -= take;
             skip = 0;
         }

@@ -57,8 +57,8 @@ final class FaultBackendTest {
 
     @Test
     void afterEveryAndCountChooseRequests() {
-        try (BlockClient client = client(rule(
-                FaultOptions.Op.READ, 2, 3, Optional.of(2L), Optional.empty(), Optional.empty()))) {
+        try (BlockClient client =
+                client(rule(FaultOptions.Op.READ, 2, 3, Optional.of(2L), Optional.empty(), Optional.empty()))) {
             List<Integer> failed = new ArrayList<>();
             for (int i = 0; i < 12; i++) {
                 if (client.tryRead(0, 512) != BlockStatus.OK) {

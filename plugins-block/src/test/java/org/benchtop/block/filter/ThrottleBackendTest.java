@@ -22,7 +22,8 @@ final class ThrottleBackendTest {
     private final HeldBlockBackend disk = new HeldBlockBackend(1 << 20).automatic();
     private final List<Long> completed = new ArrayList<>();
 
-    private static ThrottleOptions options(Optional<Long> iops, Optional<Long> iopsWrite, Optional<Long> bps, long burst) {
+    private static ThrottleOptions options(
+            Optional<Long> iops, Optional<Long> iopsWrite, Optional<Long> bps, long burst) {
         return new ThrottleOptions(
                 "below", iops, Optional.empty(), iopsWrite, bps, Optional.empty(), Optional.empty(), burst);
     }
@@ -60,7 +61,12 @@ final class ThrottleBackendTest {
             assertEquals(1, completed.size());
             loop.advance(SECOND);
             assertEquals(
-                    List.of(start, start + SECOND / 10, start + SECOND / 5, start + 3 * SECOND / 10, start + 2 * SECOND / 5),
+                    List.of(
+                            start,
+                            start + SECOND / 10,
+                            start + SECOND / 5,
+                            start + 3 * SECOND / 10,
+                            start + 2 * SECOND / 5),
                     completed);
         }
     }
@@ -140,8 +146,7 @@ final class ThrottleBackendTest {
     @Test
     void noLimitIsRefused() {
         IllegalArgumentException error = assertThrows(
-                IllegalArgumentException.class,
-                () -> options(Optional.empty(), Optional.empty(), Optional.empty(), 0));
+                IllegalArgumentException.class, () -> options(Optional.empty(), Optional.empty(), Optional.empty(), 0));
         assertTrue(String.valueOf(error.getMessage()).contains("needs a limit"), error.getMessage());
     }
 }

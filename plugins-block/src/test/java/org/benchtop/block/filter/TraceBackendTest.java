@@ -25,8 +25,7 @@ final class TraceBackendTest {
         Path file = folder.resolve("trace.txt");
         FakeCreateContext context = new FakeCreateContext("disk0");
         try (BlockBackend below = new HeldBlockBackend(1 << 20).automatic()) {
-            BlockBackend trace =
-                    new TraceType().create(new TraceOptions("below", file), context.drive("below", below));
+            BlockBackend trace = new TraceType().create(new TraceOptions("below", file), context.drive("below", below));
             try (trace;
                     BlockClient client = new BlockClient(trace, context.eventLoop())) {
                 client.write(4096, new byte[512]);
@@ -62,8 +61,8 @@ final class TraceBackendTest {
     @Test
     void fileThatCannotBeWrittenIsRefused() {
         Path missing = folder.resolve("no/such/folder/trace.txt");
-        FakeCreateContext context = new FakeCreateContext("disk0")
-                .drive("below", new HeldBlockBackend(1 << 20).automatic());
+        FakeCreateContext context =
+                new FakeCreateContext("disk0").drive("below", new HeldBlockBackend(1 << 20).automatic());
 
         BenchtopException error = assertThrows(
                 BenchtopException.class, () -> new TraceType().create(new TraceOptions("below", missing), context));

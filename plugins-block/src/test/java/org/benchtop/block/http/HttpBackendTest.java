@@ -82,11 +82,7 @@ final class HttpBackendTest {
 
     private HttpOptions options() {
         return new HttpOptions(
-                "http://localhost:" + server.getAddress().getPort() + "/disk.img",
-                65536,
-                1 << 20,
-                2,
-                20_000_000_000L);
+                "http://localhost:" + server.getAddress().getPort() + "/disk.img", 65536, 1 << 20, 2, 20_000_000_000L);
     }
 
     private BlockBackend open() {
@@ -142,7 +138,8 @@ final class HttpBackendTest {
 
     @Test
     void lyingRangesAreRefused() {
-        for (String range : new String[] {"bytes 0-0/*", "bytes 1-1/100", "nonsense", "bytes 0-0/99999999999999999999"}) {
+        for (String range :
+                new String[] {"bytes 0-0/*", "bytes 1-1/100", "nonsense", "bytes 0-0/99999999999999999999"}) {
             answer = (exchange, first, last) -> {
                 exchange.getResponseHeaders().set("Content-Range", range);
                 exchange.sendResponseHeaders(206, 1);

@@ -242,8 +242,7 @@ final class NbdHostileServerTest {
     @Test
     void errorsOfTheServerKeepTheirMeaning() {
         int[] errors = {28, 5, 22, 1};
-        BlockStatus[] expected = {
-            BlockStatus.NO_SPACE, BlockStatus.IO_ERROR, BlockStatus.IO_ERROR, BlockStatus.IO_ERROR
+        BlockStatus[] expected = {BlockStatus.NO_SPACE, BlockStatus.IO_ERROR, BlockStatus.IO_ERROR, BlockStatus.IO_ERROR
         };
         afterNegotiation(
                 (in, out) -> {
@@ -355,10 +354,8 @@ final class NbdHostileServerTest {
 
     @Test
     void addressesAreParsed() {
-        assertEquals(
-                new NbdAddress("host", 10809, Optional.empty(), ""), NbdAddress.parse("nbd://host"));
-        assertEquals(
-                new NbdAddress("host", 7, Optional.empty(), "a/b c"), NbdAddress.parse("nbd://host:7/a/b%20c"));
+        assertEquals(new NbdAddress("host", 10809, Optional.empty(), ""), NbdAddress.parse("nbd://host"));
+        assertEquals(new NbdAddress("host", 7, Optional.empty(), "a/b c"), NbdAddress.parse("nbd://host:7/a/b%20c"));
         assertEquals(
                 new NbdAddress("", 0, Optional.of(Path.of("/run/a b")), "x"),
                 NbdAddress.parse("nbd+unix:///x?socket=/run/a%20b"));

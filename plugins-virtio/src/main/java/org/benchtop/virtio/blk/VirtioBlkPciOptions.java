@@ -86,9 +86,11 @@ public record VirtioBlkPciOptions(
 
     /** Queues that an iothread works for. */
     public record IothreadMapping(
-            @Option(doc = "the iothread", ref = Option.Ref.IOTHREAD) String iothread,
+            @Option(doc = "the iothread", ref = Option.Ref.IOTHREAD)
+            String iothread,
 
-            @Option(doc = "indexes of its queues", value = "[]") List<Integer> vqs) {
+            @Option(doc = "indexes of its queues", value = "[]")
+            List<Integer> vqs) {
         public IothreadMapping {
             vqs = List.copyOf(vqs);
         }
@@ -155,7 +157,8 @@ public record VirtioBlkPciOptions(
         }
         List<String> all = new ArrayList<>();
         for (int queue = 0; queue < queues; queue++) {
-            @Nullable String name = dealt ? mappings.get(queue % mappings.size()).iothread() : names[queue];
+            @Nullable
+            String name = dealt ? mappings.get(queue % mappings.size()).iothread() : names[queue];
             if (name == null) {
                 throw new IllegalArgumentException("iothread-vq-mapping: queue " + queue + " has no iothread");
             }

@@ -32,9 +32,8 @@ public final class VirtioBlkPciType implements DeviceType<VirtioBlkPciOptions> {
     }
 
     private static VirtioDevice blk(VirtioBlkPciOptions options, DeviceContext context) {
-        List<EventLoop> loops = options.queueIothreads().stream()
-                .map(context::eventLoop)
-                .toList();
+        List<EventLoop> loops =
+                options.queueIothreads().stream().map(context::eventLoop).toList();
         if (loops.isEmpty()) {
             loops = List.of(options.iothread().map(context::eventLoop).orElseGet(context::eventLoop));
         }

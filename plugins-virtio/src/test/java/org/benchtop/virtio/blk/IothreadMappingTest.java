@@ -28,7 +28,8 @@ final class IothreadMappingTest {
 
     @Test
     void queuesAreDealtRoundWithoutNumbers() {
-        assertEquals(List.of("a", "b", "a", "b", "a"), options(5, to("a"), to("b")).queueIothreads());
+        assertEquals(
+                List.of("a", "b", "a", "b", "a"), options(5, to("a"), to("b")).queueIothreads());
     }
 
     @Test

@@ -137,7 +137,7 @@ final class ForeignImagesTest {
         byte[] whole = Files.readAllBytes(image);
         Random random = new Random(2);
         byte[] expected = content();
-        for (int i = 0; i < 60; i++) {
+        for (int i = 0; i < 30; i++) {
             int length = i < 12 ? i * 97 : random.nextInt(whole.length);
             Files.write(image, Arrays.copyOf(whole, length));
             readAll(type, image, expected, "cut to " + length);
@@ -160,7 +160,7 @@ final class ForeignImagesTest {
         byte[] whole = Files.readAllBytes(image);
         int head = (int) Math.min(whole.length, 400 << 10);
         try (RandomAccessFile file = new RandomAccessFile(image.toFile(), "rw")) {
-            for (int i = 0; i < 150; i++) {
+            for (int i = 0; i < 80; i++) {
                 int[] places = new int[1 + random.nextInt(8)];
                 for (int j = 0; j < places.length; j++) {
                     // Mostly in the structures, which are at the start, or in the footer.
@@ -185,8 +185,7 @@ final class ForeignImagesTest {
                 BlockClient client = new BlockClient(backend, loop)) {
             for (int at = 0; at < SIZE; at += 1 << 20) {
                 if (client.tryRead(at, 1 << 20) == BlockStatus.OK) {
-                    assertArrayEquals(
-                            Arrays.copyOfRange(expected, at, at + (1 << 20)), client.read(at, 1 << 20), what);
+                    assertArrayEquals(Arrays.copyOfRange(expected, at, at + (1 << 20)), client.read(at, 1 << 20), what);
                 }
             }
         } catch (BenchtopException e) {
@@ -206,12 +205,12 @@ final class ForeignImagesTest {
         }
     }
 
-    private static void assertRefusal(BenchtopException e, String what) {
+    private void assertRefusal(BenchtopException e, String what) {
         assertTrue(
                 e.kind() == ErrorKind.IMAGE || e.kind() == ErrorKind.UNSUPPORTED || e.kind() == ErrorKind.HOST,
                 what + ": " + e);
         assertFalse(e.getMessage().contains("\n"), e.getMessage());
-        assertTrue(e.getMessage().contains("disk."), e.getMessage());
+        assertTrue(e.getMessage().startsWith(folder.toString()), e.getMessage());
     }
 
     @Test

@@ -33,7 +33,6 @@ import org.benchtop.spi.block.BlockStatus;
 import org.benchtop.spi.event.EventLoop;
 import org.benchtop.testkit.BlockBackendContract;
 import org.benchtop.testkit.BlockClient;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
@@ -89,7 +88,7 @@ final class NbdTest {
 
         Served(BlockBackend backend) {
             this.backend = backend;
-            this.server = NbdServer.listen(socket(), backend, NbdServer.Settings.defaults(), loop);
+            this.server = NbdServer.listen(socket(), backend, new NbdServer.Settings("", false, 64), loop);
         }
 
         @Override
@@ -315,8 +314,7 @@ final class NbdTest {
     void clientsBeyondTheLimitAreTurnedAway() {
         try (LinuxEventLoop loop = LinuxEventLoop.start("nbd");
                 BlockBackend backend = memory(false);
-                NbdServer server =
-                        NbdServer.listen(socket(), backend, new NbdServer.Settings("", false, 1), loop);
+                NbdServer server = NbdServer.listen(socket(), backend, new NbdServer.Settings("", false, 1), loop);
                 BlockBackend first = connect(socket(), 1)) {
             assertEquals(1, server.connections());
             assertThrows(BenchtopException.class, () -> connect(socket(), 1));
@@ -347,7 +345,9 @@ final class NbdTest {
         channel.connect(UnixDomainSocketAddress.of(socket()));
         read(channel, 18);
         write(channel, ByteBuffer.allocate(4).putInt(3));
-        write(channel, ByteBuffer.allocate(16).putLong(0x49484156454F5054L).putInt(1).putInt(0));
+        write(
+                channel,
+                ByteBuffer.allocate(16).putLong(0x49484156454F5054L).putInt(1).putInt(0));
         read(channel, 10);
         return channel;
     }
@@ -420,7 +420,9 @@ final class NbdTest {
                 try (SocketChannel channel = random.nextBoolean() ? negotiated() : connected()) {
                     if (random.nextBoolean()) {
                         // Reads and unknown commands only: a write that happens to be valid would be obeyed.
-                        write(channel, request(random.nextInt(100) == 0 ? 99 : 0, 0, random.nextLong(), random.nextInt()));
+                        write(
+                                channel,
+                                request(random.nextInt(100) == 0 ? 99 : 0, 0, random.nextLong(), random.nextInt()));
                     }
                     write(channel, ByteBuffer.allocate(rubbish.length).put(rubbish));
                 } catch (IOException e) {

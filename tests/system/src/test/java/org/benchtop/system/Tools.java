@@ -26,8 +26,8 @@ final class Tools {
     static String run(Path folder, String... command) {
         Result result = tryRun(folder, command);
         if (result.exitCode() != 0) {
-            throw new AssertionError(String.join(" ", command) + ": exit code " + result.exitCode() + "\n"
-                    + result.output());
+            throw new AssertionError(
+                    String.join(" ", command) + ": exit code " + result.exitCode() + "\n" + result.output());
         }
         return result.output();
     }
