@@ -380,7 +380,7 @@ public final class ScriptedPlugin implements Plugin {
         public void attach(DeviceContext newContext) {
             context = Optional.of(newContext);
             log = PROBES.computeIfAbsent(newContext.machine().name(), n -> new ConcurrentLinkedQueue<>());
-            newContext.pio(options.port, 4, this);
+            newContext.pio(options.port, 5, this);
             if (newContext.pci().functions().isEmpty() && options.port == 0x500) {
                 newContext.pci().windows(new PciWindows(0xc000, 0x4000, 0xe000_0000L, 0x1000_0000, 1L << 40, 1L << 30));
             }
@@ -402,7 +402,8 @@ public final class ScriptedPlugin implements Plugin {
                 case 0 -> machine.requestExit((int) value);
                 case 1 -> machine.requestPowerOff();
                 case 2 -> machine.requestReset();
-                default -> machine.guestPanicked("code " + value);
+                case 3 -> machine.guestPanicked("code " + value);
+                default -> machine.requestPause("disk is full");
             }
         }
 

@@ -57,6 +57,7 @@ public final class Main {
         commands.put("schema", SchemaCommand.class);
         commands.put("plugins", PluginsCommand.class);
         commands.put("guest", GuestCommand.class);
+        commands.put("image", ImageCommand.class);
         return commands;
     }
 

@@ -20,7 +20,7 @@ final class NbdServerRequest implements BlockCompletion, AutoCloseable {
     private final BlockRequest.Flush flush = new BlockRequest.Flush();
     private final BlockRequest.Discard discard = new BlockRequest.Discard();
     private final BlockRequest.WriteZeroes zeroes = new BlockRequest.WriteZeroes();
-    private @Nullable Arena arena;
+    private @Nullable Buffer buffer;
     private MemorySegment memory = MemorySegment.NULL;
     private @Nullable BlockQueue queue;
     private boolean flushAfterwards;
@@ -31,6 +31,21 @@ final class NbdServerRequest implements BlockCompletion, AutoCloseable {
     long offsetBytes;
     long lengthBytes;
     int error;
+
+    /** Memory that is freed when it is not needed any more. */
+    private static final class Buffer implements AutoCloseable {
+        private final Arena arena = Arena.ofShared();
+        private final MemorySegment memory;
+
+        Buffer(long bytes) {
+            memory = arena.allocate(Math.max(bytes, 4096), 4096);
+        }
+
+        @Override
+        public void close() {
+            arena.close();
+        }
+    }
 
     NbdServerRequest(NbdServerConnection connection) {
         this.connection = connection;
@@ -45,9 +60,9 @@ final class NbdServerRequest implements BlockCompletion, AutoCloseable {
         bufferBytes = bytes;
         if (memory.byteSize() < bytes) {
             close();
-            Arena fresh = Arena.ofShared();
-            arena = fresh;
-            memory = fresh.allocate(Math.max(bytes, 4096), 4096);
+            Buffer larger = new Buffer(bytes);
+            buffer = larger;
+            memory = larger.memory;
         }
         boolean fua = (flags & NbdProtocol.NBD_CMD_FLAG_FUA) != 0;
         flushAfterwards = fua && (command == NbdProtocol.NBD_CMD_TRIM || command == NbdProtocol.NBD_CMD_WRITE_ZEROES);
@@ -116,9 +131,9 @@ final class NbdServerRequest implements BlockCompletion, AutoCloseable {
 
     @Override
     public void close() {
-        Arena old = arena;
+        Buffer old = buffer;
         if (old != null) {
-            arena = null;
+            buffer = null;
             memory = MemorySegment.NULL;
             old.close();
         }
