@@ -208,7 +208,7 @@ class MachineTest {
     void deviceThatNeedsHelpPausesTheMachineWithAReason() throws InterruptedException {
         try (Machine m = machine("")) {
             m.start();
-            vcpu(0).execute(out(0x504, 1));
+            vcpu(0).execute(out(0x503, ScriptedPlugin.PAUSE));
             while (m.pauseReason().isEmpty() || m.state() != MachineState.PAUSED) {
                 Thread.onSpinWait();
             }

@@ -50,6 +50,9 @@ public final class ScriptedPlugin implements Plugin {
         VcpuExit run(CpuHost host, int vcpu) throws InterruptedException;
     }
 
+    /** Written to the last port of the probe: asks for a pause. */
+    static final int PAUSE = 99;
+
     /** The vCPUs of each machine, by machine name. */
     static final Map<String, List<ScriptedVcpu>> VCPUS = new ConcurrentHashMap<>();
 
@@ -380,7 +383,7 @@ public final class ScriptedPlugin implements Plugin {
         public void attach(DeviceContext newContext) {
             context = Optional.of(newContext);
             log = PROBES.computeIfAbsent(newContext.machine().name(), n -> new ConcurrentLinkedQueue<>());
-            newContext.pio(options.port, 5, this);
+            newContext.pio(options.port, 4, this);
             if (newContext.pci().functions().isEmpty() && options.port == 0x500) {
                 newContext.pci().windows(new PciWindows(0xc000, 0x4000, 0xe000_0000L, 0x1000_0000, 1L << 40, 1L << 30));
             }
@@ -402,8 +405,13 @@ public final class ScriptedPlugin implements Plugin {
                 case 0 -> machine.requestExit((int) value);
                 case 1 -> machine.requestPowerOff();
                 case 2 -> machine.requestReset();
-                case 3 -> machine.guestPanicked("code " + value);
-                default -> machine.requestPause("disk is full");
+                default -> {
+                    if (value == PAUSE) {
+                        machine.requestPause("disk is full");
+                    } else {
+                        machine.guestPanicked("code " + value);
+                    }
+                }
             }
         }
 

@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 final class PowerCutTest {
     private static final int SECTOR = 512;
     private static final int SECTORS = 64;
-    private static final int ROUNDS = 150;
+    private static final int ROUNDS = 60;
 
     private final Random random = new Random(
             Long.getLong("benchtop.test.seed") == null ? new Random().nextLong() : Long.getLong("benchtop.test.seed"));

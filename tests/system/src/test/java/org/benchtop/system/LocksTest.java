@@ -54,10 +54,12 @@ final class LocksTest {
     @Test
     void qemuIsKeptOffAFileThatWeWrite() {
         try (BlockBackend ours = open()) {
-            Tools.Result info = Tools.tryRun(folder, "qemu-img", "info", "disk.img");
+            Tools.Result resize = Tools.tryRun(folder, "qemu-img", "resize", "-f", "raw", "disk.img", "2M");
+            Tools.Result copy = Tools.tryRun(folder, "qemu-img", "convert", "-f", "raw", "disk.img", "copy.img");
 
-            assertEquals(1, info.exitCode(), info.output() + ours.describe());
-            assertTrue(info.output().contains("lock"), info.output());
+            assertEquals(1, resize.exitCode(), resize.output() + ours.describe());
+            assertTrue(resize.output().contains("lock"), resize.output());
+            assertEquals(1, copy.exitCode(), copy.output());
         }
     }
 
