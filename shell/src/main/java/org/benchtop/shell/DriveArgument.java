@@ -34,7 +34,10 @@ final class DriveArgument {
             description = "An option of the drive type, such as cache=none or aio=threads.")
     Map<String, String> options = new LinkedHashMap<>();
 
-    @Option(names = "--vm", paramLabel = "VM.yaml", description = "Take the drive, and what it stands on, from a machine.")
+    @Option(
+            names = "--vm",
+            paramLabel = "VM.yaml",
+            description = "Take the drive, and what it stands on, from a machine.")
     @Nullable
     Path vm;
 
@@ -62,13 +65,14 @@ final class DriveArgument {
         String place = PLACES.stream()
                 .filter(names::contains)
                 .findFirst()
-                .orElseThrow(() -> BenchtopException.config("a drive of type " + type
-                        + " is no single file: describe it in YAML and use --vm"));
+                .orElseThrow(() -> BenchtopException.config(
+                        "a drive of type " + type + " is no single file: describe it in YAML and use --vm"));
         all.put(place, file);
         if (readOnly && names.contains("read-only")) {
             all.putIfAbsent("read-only", "on");
         }
-        return DriveSet.of(name(file), EntrySpec.of(type, all), registry, Path.of("").toAbsolutePath());
+        return DriveSet.of(
+                name(file), EntrySpec.of(type, all), registry, Path.of("").toAbsolutePath());
     }
 
     /** What the drive is called in its set. */

@@ -61,13 +61,13 @@ final class ImageReplayCommand implements Callable<Integer> {
             throw BenchtopException.config("--depth: " + depth + " is outside 1..4096");
         }
         List<TraceLine> all = TraceLine.readAll(trace);
-        List<TraceLine> lines =
-                write ? all : all.stream().filter(line -> !line.kind().changes()).toList();
+        List<TraceLine> lines = write
+                ? all
+                : all.stream().filter(line -> !line.kind().changes()).toList();
         try (PluginRegistry registry = plugins.load(drive.plugins());
                 DriveSet drives = drive.drives(file, registry, !write);
                 LinuxEventLoop loop = LinuxEventLoop.start("replay")) {
-            TraceReplay.Result result =
-                    TraceReplay.run(drives.open(drive.name(file)), loop, lines, !fast, depth);
+            TraceReplay.Result result = TraceReplay.run(drives.open(drive.name(file)), loop, lines, !fast, depth);
             print(result, all.size() - lines.size());
             return result.errors() == 0 ? 0 : 3;
         }

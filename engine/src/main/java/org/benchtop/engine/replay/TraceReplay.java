@@ -86,8 +86,7 @@ public final class TraceReplay {
      * @param asRecorded keeps the times of the trace; otherwise {@code depth} requests are kept in flight
      * @throws BenchtopException if a request does not fit the backend; nothing has been submitted then
      */
-    public static Result run(
-            BlockBackend backend, EventLoop loop, List<TraceLine> lines, boolean asRecorded, int depth)
+    public static Result run(BlockBackend backend, EventLoop loop, List<TraceLine> lines, boolean asRecorded, int depth)
             throws InterruptedException {
         check(backend.capabilities(), lines);
         TraceReplay replay = new TraceReplay(backend, loop, lines, asRecorded, depth);
@@ -112,15 +111,14 @@ public final class TraceReplay {
             boolean data = line.kind() == TraceLine.Kind.READ
                     || line.kind() == TraceLine.Kind.WRITE
                     || line.kind() == TraceLine.Kind.WRITE_FUA;
-            if (line.kind() != TraceLine.Kind.FLUSH
-                    && !capabilities.contains(line.offsetBytes(), line.lengthBytes())) {
+            if (line.kind() != TraceLine.Kind.FLUSH && !capabilities.contains(line.offsetBytes(), line.lengthBytes())) {
                 throw BenchtopException.config("the trace has a request at " + line.offsetBytes() + " of "
                         + line.lengthBytes() + " bytes, which does not fit a disk of " + capabilities.sizeBytes()
                         + " bytes with blocks of " + capabilities.logicalBlockSizeBytes());
             }
             if (data && line.lengthBytes() > Math.min(MAX_BUFFER_BYTES, capabilities.maxTransferBytes())) {
-                throw BenchtopException.config(
-                        "the trace has a request of " + line.lengthBytes() + " bytes, which is longer than this drive takes");
+                throw BenchtopException.config("the trace has a request of " + line.lengthBytes()
+                        + " bytes, which is longer than this drive takes");
             }
             if (line.kind().changes() && capabilities.readOnly()) {
                 throw BenchtopException.config("the trace changes the disk, but the drive is read-only");
@@ -166,8 +164,7 @@ public final class TraceReplay {
 
     private void finishIfDone() {
         if (next == lines.size() && inFlight == 0) {
-            result.complete(new Result(
-                    lines.size(), bytes, errors, clock.nanoTime() - startNanos, latency, recorded));
+            result.complete(new Result(lines.size(), bytes, errors, clock.nanoTime() - startNanos, latency, recorded));
         }
     }
 

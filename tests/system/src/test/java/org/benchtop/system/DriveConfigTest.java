@@ -30,8 +30,12 @@ final class DriveConfigTest {
     }
 
     private static MachineSpec spec(String drives) {
-        return MachineYaml.parse("boot: none\ndrives:\n" + drives, "vm.yaml", Path.of("/"), "vm", name ->
-                        java.util.Optional.empty())
+        return MachineYaml.parse(
+                        "boot: none\ndrives:\n" + drives,
+                        "vm.yaml",
+                        Path.of("/"),
+                        "vm",
+                        name -> java.util.Optional.empty())
                 .spec();
     }
 
@@ -69,8 +73,8 @@ final class DriveConfigTest {
 
     @Test
     void driveBelowTwoFiltersIsRefused() {
-        List<String> problems = problems("  a: { type: null }\n  b: { type: overlay, drive: a }\n"
-                + "  c: { type: overlay, drive: a }\n");
+        List<String> problems = problems(
+                "  a: { type: null }\n  b: { type: overlay, drive: a }\n" + "  c: { type: overlay, drive: a }\n");
 
         assertEquals(1, problems.size(), problems.toString());
         assertTrue(problems.getFirst().contains("is used by drives.b already"), problems.toString());

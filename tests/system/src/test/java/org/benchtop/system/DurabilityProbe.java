@@ -32,10 +32,7 @@ final class DurabilityProbe {
                     calls(file, cache);
                 }
             }
-            default -> write(
-                    file,
-                    CacheMode.valueOf(args[2]),
-                    HostFileOptions.Aio.valueOf(args[3]));
+            default -> write(file, CacheMode.valueOf(args[2]), HostFileOptions.Aio.valueOf(args[3]));
         }
     }
 

@@ -111,7 +111,10 @@ final class DurabilityTest {
                 continue;
             }
             Matcher call = CALL.matcher(line);
-            if (inside && call.matches() && call.group(2).contains("disk.img") && !call.group(1).contains("stat")) {
+            if (inside
+                    && call.matches()
+                    && call.group(2).contains("disk.img")
+                    && !call.group(1).contains("stat")) {
                 String kind = call.group(1).startsWith("pwrite") ? "write" : call.group(1);
                 calls.add(whole ? line : kind);
             }
@@ -136,8 +139,7 @@ final class DurabilityTest {
                 String line = out.readLine();
                 Assumptions.assumeFalse(
                         line == null && Files.readString(errors).contains("O_DIRECT"), "no O_DIRECT here");
-                flushed = Integer.parseInt(
-                        Objects.requireNonNull(line, () -> "the probe has ended: " + read(errors)));
+                flushed = Integer.parseInt(Objects.requireNonNull(line, () -> "the probe has ended: " + read(errors)));
             }
             // Through the handle, which leaves the pipe open, unlike the process.
             assertTrue(process.toHandle().destroyForcibly());

@@ -42,8 +42,8 @@ final class ImageServeTest {
                   disk: { type: trace, drive: cow, file: trace.txt }
                 """);
         Path socket = folder.resolve("s");
-        Process process = new ProcessBuilder(Cli.command(
-                        "image", "serve", "--vm", vm.toString(), "-k", socket.toString(), "--once", "disk"))
+        Process process = new ProcessBuilder(
+                        Cli.command("image", "serve", "--vm", vm.toString(), "-k", socket.toString(), "--once", "disk"))
                 .directory(folder.toFile())
                 .redirectError(folder.resolve("err").toFile())
                 .start();

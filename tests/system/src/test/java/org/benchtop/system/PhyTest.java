@@ -53,11 +53,9 @@ final class PhyTest {
         Path image = folder.resolve("disk.img");
         try (RandomAccessFile file = new RandomAccessFile(image.toFile(), "rw")) {
             file.setLength(BlockBackendContract.SIZE_BYTES);
-            return BlockTypes.open(
-                    "phy", options(Optional.empty(), Optional.of(image)), BlockTypes.context(folder));
+            return BlockTypes.open("phy", options(Optional.empty(), Optional.of(image)), BlockTypes.context(folder));
         } catch (BenchtopException e) {
-            Assumptions.assumeFalse(
-                    e.kind() == ErrorKind.HOST && e.getMessage().contains("loop"), e.getMessage());
+            Assumptions.assumeFalse(e.kind() == ErrorKind.HOST && e.getMessage().contains("loop"), e.getMessage());
             throw e;
         } catch (IOException e) {
             throw new AssertionError(e);
@@ -93,7 +91,8 @@ final class PhyTest {
         }
         Path backing = Path.of("/sys/block", device.substring("/dev/".length()), "loop/backing_file");
         assertFalse(
-                Files.exists(backing) && Files.readString(backing).contains(folder.toString()), device + " is attached");
+                Files.exists(backing) && Files.readString(backing).contains(folder.toString()),
+                device + " is attached");
     }
 
     @Test
