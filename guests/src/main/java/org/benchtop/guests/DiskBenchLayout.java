@@ -4,7 +4,7 @@ package org.benchtop.guests;
  * Offsets in the results area of {@code diskbench}; all values are little-endian.
  *
  * <p>Header: magic, version, state, parameters, totals. One block per direction: counts, submission and completion
- * latency in nanoseconds, and a histogram of completion latency in {@link LatencyBuckets}.
+ * latency in nanoseconds, each with a histogram in {@link LatencyBuckets}.
  */
 public final class DiskBenchLayout {
     /** {@code "BTDISKB1"} as a little-endian number, 8 bytes. */
@@ -15,7 +15,7 @@ public final class DiskBenchLayout {
     /** Layout version, 4 bytes. */
     public static final int VERSION = 8;
 
-    public static final int VERSION_VALUE = 1;
+    public static final int VERSION_VALUE = 2;
 
     /** 0 nothing yet, 1 running, 2 complete; written last; 4 bytes. */
     public static final int STATE = 12;
@@ -62,17 +62,20 @@ public final class DiskBenchLayout {
     /** The direction blocks. */
     public static final int READ = 0x1000;
 
-    public static final int WRITE = 0x4000;
+    public static final int WRITE = 0x6000;
 
     /** In a direction block: completed requests, bytes. */
     public static final int IOS = 0;
 
     public static final int BYTES = 8;
 
-    /** Statistics blocks: minimum, maximum, sum, and the 128-bit sum of squares (low, high). */
+    /**
+     * Statistics blocks: minimum, maximum, sum, the 128-bit sum of squares (low, high), and a histogram of {@link
+     * LatencyBuckets#COUNT} counters of 8 bytes.
+     */
     public static final int SUBMISSION = 16;
 
-    public static final int COMPLETION = 56;
+    public static final int COMPLETION = SUBMISSION + 40 + 8 * LatencyBuckets.COUNT;
 
     public static final int MINIMUM = 0;
     public static final int MAXIMUM = 8;
@@ -80,10 +83,9 @@ public final class DiskBenchLayout {
     public static final int SQUARES_LOW = 24;
     public static final int SQUARES_HIGH = 32;
 
-    /** Histogram of completion latency: {@link LatencyBuckets#COUNT} counters of 8 bytes. */
-    public static final int HISTOGRAM = 128;
+    public static final int HISTOGRAM = 40;
 
-    public static final int DIRECTION_SIZE = HISTOGRAM + 8 * LatencyBuckets.COUNT;
+    public static final int DIRECTION_SIZE = COMPLETION + 40 + 8 * LatencyBuckets.COUNT;
 
     private DiskBenchLayout() {}
 }

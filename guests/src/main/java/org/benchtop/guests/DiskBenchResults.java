@@ -65,8 +65,31 @@ public record DiskBenchResults(
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final List<String> WORKLOADS = List.of("read", "write", "randread", "randwrite", "rw", "randrw");
 
-    /** Statistics of a latency in nanoseconds; all 0 if nothing was measured. */
-    public record Spread(long minimumNanos, double meanNanos, long maximumNanos, double deviationNanos) {}
+    /**
+     * Statistics of a latency in nanoseconds; all 0 if nothing was measured.
+     *
+     * @param histogram values per bucket of {@link LatencyBuckets}
+     */
+    public record Spread(
+            long minimumNanos, double meanNanos, long maximumNanos, double deviationNanos, List<Long> histogram) {
+        public Spread {
+            histogram = List.copyOf(histogram);
+        }
+
+        /** The latency that the given share (0 to 1) of the values does not exceed; 0 without values. */
+        public long percentileNanos(double share) {
+            long count = histogram.stream().mapToLong(n -> n).sum();
+            long wanted = (long) Math.ceil(share * count);
+            long seen = 0;
+            for (int i = 0; i < histogram.size(); i++) {
+                seen += histogram.get(i);
+                if (seen >= wanted && wanted > 0) {
+                    return Math.min(LatencyBuckets.middle(i), maximumNanos);
+                }
+            }
+            return 0;
+        }
+    }
 
     /**
      * One direction.
@@ -75,26 +98,8 @@ public record DiskBenchResults(
      * @param bytes transferred bytes
      * @param submission from preparing a request to the return of the notification
      * @param completion from there to the guest seeing it complete
-     * @param histogram completions per bucket of {@link LatencyBuckets}
      */
-    public record Direction(long requests, long bytes, Spread submission, Spread completion, List<Long> histogram) {
-        public Direction {
-            histogram = List.copyOf(histogram);
-        }
-
-        /** The completion latency that the given share (0 to 1) of the requests does not exceed; 0 without requests. */
-        public long percentileNanos(double share) {
-            long wanted = (long) Math.ceil(share * requests);
-            long seen = 0;
-            for (int i = 0; i < histogram.size(); i++) {
-                seen += histogram.get(i);
-                if (seen >= wanted && wanted > 0) {
-                    return Math.min(LatencyBuckets.middle(i), completion.maximumNanos());
-                }
-            }
-            return 0;
-        }
-    }
+    public record Direction(long requests, long bytes, Spread submission, Spread completion) {}
 
     /** Completed requests per second, both directions. */
     public double requestsPerSecond() {
@@ -157,26 +162,30 @@ public record DiskBenchResults(
 
     private static Direction direction(MemorySegment area, long at) {
         long requests = area.get(LONG, at + IOS);
-        Long[] histogram = new Long[LatencyBuckets.COUNT];
-        for (int i = 0; i < histogram.length; i++) {
-            histogram[i] = area.get(LONG, at + HISTOGRAM + 8L * i);
-        }
         return new Direction(
                 requests,
                 area.get(LONG, at + BYTES),
                 spread(area, at + SUBMISSION, requests),
-                spread(area, at + COMPLETION, requests),
-                List.of(histogram));
+                spread(area, at + COMPLETION, requests));
     }
 
     private static Spread spread(MemorySegment area, long at, long count) {
         if (count == 0) {
-            return new Spread(0, 0, 0, 0);
+            return new Spread(0, 0, 0, 0, List.of());
+        }
+        Long[] histogram = new Long[LatencyBuckets.COUNT];
+        for (int i = 0; i < histogram.length; i++) {
+            histogram[i] = area.get(LONG, at + HISTOGRAM + 8L * i);
         }
         double mean = (double) area.get(LONG, at + SUM) / count;
         long low = area.get(LONG, at + SQUARES_LOW);
         double squares = area.get(LONG, at + SQUARES_HIGH) * 0x1p64 + (low >>> 1) * 2.0 + (low & 1);
         double variance = Math.max(squares / count - mean * mean, 0);
-        return new Spread(area.get(LONG, at + MINIMUM), mean, area.get(LONG, at + MAXIMUM), Math.sqrt(variance));
+        return new Spread(
+                area.get(LONG, at + MINIMUM),
+                mean,
+                area.get(LONG, at + MAXIMUM),
+                Math.sqrt(variance),
+                List.of(histogram));
     }
 }

@@ -51,12 +51,21 @@ final class DiskBenchResultsTest {
             assertEquals(run.number("ios"), results.read().requests());
             assertEquals(run.number("elapsed_ns"), results.elapsedNanos());
             assertEquals(run.number("interrupts"), results.interrupts());
-            assertEquals(run.number("p50"), results.read().percentileNanos(0.5));
-            assertEquals(run.number("p999"), results.read().percentileNanos(0.999));
+            assertEquals(run.number("p50"), results.read().submission().percentileNanos(0.5));
+            assertEquals(run.number("p999"), results.read().submission().percentileNanos(0.999));
             assertEquals(
                     results.read().requests(),
-                    results.read().histogram().stream().mapToLong(n -> n).sum());
+                    results.read().submission().histogram().stream()
+                            .mapToLong(n -> n)
+                            .sum());
+            assertEquals(
+                    results.read().requests(),
+                    results.read().completion().histogram().stream()
+                            .mapToLong(n -> n)
+                            .sum());
             String clat = run.result().substring(run.result().indexOf("\"clat_ns\""));
+            long p99 = Long.parseLong(clat.replaceAll("^.*?\"p99\":([0-9]+).*", "$1"));
+            assertEquals(p99, results.read().completion().percentileNanos(0.99));
             long deviation = Long.parseLong(clat.replaceAll("^.*?\"stdev\":([0-9]+).*", "$1"));
             assertEquals(deviation, results.read().completion().deviationNanos(), 2 + deviation * 0.001);
             long mean = Long.parseLong(clat.replaceAll("^.*?\"mean\":([0-9]+).*", "$1"));

@@ -12,34 +12,30 @@ final class DiskbenchFigures {
     private DiskbenchFigures() {}
 
     static Latency clat(DiskBenchResults results) {
-        return Latency.merge(List.of(completion(results.read()), completion(results.write())));
+        return Latency.merge(List.of(
+                latency(results.read().completion()), latency(results.write().completion())));
     }
 
     static Latency slat(DiskBenchResults results) {
         return Latency.merge(List.of(
-                latency(results.read().requests(), results.read().submission(), List.of()),
-                latency(results.write().requests(), results.write().submission(), List.of())));
+                latency(results.read().submission()), latency(results.write().submission())));
     }
 
-    private static Latency completion(DiskBenchResults.Direction direction) {
+    private static Latency latency(DiskBenchResults.Spread spread) {
         List<LatencyBucket> buckets = new ArrayList<>();
+        // Counted here: a guest may be wrong about itself, and its figures must still not break ours.
         long counted = 0;
-        for (int i = 0; i < direction.histogram().size(); i++) {
-            long count = direction.histogram().get(i);
+        for (int i = 0; i < spread.histogram().size(); i++) {
+            long count = spread.histogram().get(i);
             if (count > 0) {
                 buckets.add(new LatencyBucket(LatencyBuckets.middle(i), count));
                 counted += count;
             }
         }
-        // A guest may be wrong about itself; its figures must still not break ours.
-        return latency(counted, direction.completion(), buckets);
-    }
-
-    private static Latency latency(long count, DiskBenchResults.Spread spread, List<LatencyBucket> buckets) {
-        return count == 0
+        return counted == 0
                 ? Latency.NONE
                 : new Latency(
-                        count,
+                        counted,
                         spread.minimumNanos(),
                         spread.meanNanos(),
                         spread.maximumNanos(),

@@ -194,13 +194,8 @@ final class DiskBench {
         member("iops", perSecond(ios));
         member("bytes_per_second", perSecond(Guest.load64(block + DiskBenchLayout.BYTES)));
         latency("slat_ns", block + DiskBenchLayout.SUBMISSION, ios);
-        Console.print("}");
         latency("clat_ns", block + DiskBenchLayout.COMPLETION, ios);
-        member("p50", Latency.percentile(block, 5000));
-        member("p90", Latency.percentile(block, 9000));
-        member("p99", Latency.percentile(block, 9900));
-        member("p999", Latency.percentile(block, 9990));
-        Console.print("}}");
+        Console.print("}");
     }
 
     private static void latency(String name, long block, long ios) {
@@ -211,6 +206,11 @@ final class DiskBench {
         member("mean", Latency.mean(block, ios));
         member("max", Guest.load64(block + DiskBenchLayout.MAXIMUM));
         member("stdev", Latency.deviation(block, ios));
+        member("p50", Latency.percentile(block, ios, 5000));
+        member("p90", Latency.percentile(block, ios, 9000));
+        member("p99", Latency.percentile(block, ios, 9900));
+        member("p999", Latency.percentile(block, ios, 9990));
+        Console.print("}");
     }
 
     /** {@code count} over the elapsed time, without overflow up to 2^63 / 1000. */
@@ -234,7 +234,7 @@ final class DiskBench {
         Console.print(" MB/s, clat mean ");
         Console.printFixed(Latency.mean(block + DiskBenchLayout.COMPLETION, ios) / 10, 2);
         Console.print(" us, p99 ");
-        Console.printFixed(Latency.percentile(block, 9900) / 10, 2);
+        Console.printFixed(Latency.percentile(block + DiskBenchLayout.COMPLETION, ios, 9900) / 10, 2);
         Console.println(" us");
     }
 }

@@ -286,7 +286,7 @@ final class DiskCheck {
         Console.print(" IOPS, mean ");
         Console.printFixed(Latency.mean(block + DiskBenchLayout.COMPLETION, ios) / 10, 2);
         Console.print(" us, p99 ");
-        Console.printFixed(Latency.percentile(block, 9900) / 10, 2);
+        Console.printFixed(Latency.percentile(block + DiskBenchLayout.COMPLETION, ios, 9900) / 10, 2);
         Console.println(" us");
     }
 
@@ -316,7 +316,8 @@ final class DiskCheck {
             Console.print(",\"randread_iops\":");
             Console.printDecimal(iops());
             Console.print(",\"randread_p99_ns\":");
-            Console.printDecimal(Latency.percentile(block, 9900));
+            Console.printDecimal(Latency.percentile(
+                    block + DiskBenchLayout.COMPLETION, Guest.load64(block + DiskBenchLayout.IOS), 9900));
         }
         Console.println("}");
         Console.println("@@benchtop:result:end");

@@ -28,6 +28,8 @@ final class Latency {
         }
         Guest.store64(block + SUM, Guest.load64(block + SUM) + nanos);
         addSquares(block, nanos * nanos, Math.unsignedMultiplyHigh(nanos, nanos));
+        long bucket = block + HISTOGRAM + 8L * LatencyBuckets.index(nanos);
+        Guest.store64(bucket, Guest.load64(bucket) + 1);
     }
 
     private static void addSquares(long block, long low, long high) {
@@ -51,8 +53,6 @@ final class Latency {
         Guest.store64(direction + IOS, Guest.load64(direction + IOS) + 1);
         Guest.store64(direction + BYTES, Guest.load64(direction + BYTES) + sizeBytes);
         record(direction + COMPLETION, nanos);
-        long bucket = direction + HISTOGRAM + 8L * LatencyBuckets.index(nanos);
-        Guest.store64(bucket, Guest.load64(bucket) + 1);
     }
 
     /** Adds the direction block {@code from} to {@code to}. */
@@ -61,10 +61,6 @@ final class Latency {
         Guest.store64(to + BYTES, Guest.load64(to + BYTES) + Guest.load64(from + BYTES));
         mergeBlock(to + SUBMISSION, from + SUBMISSION);
         mergeBlock(to + COMPLETION, from + COMPLETION);
-        for (int i = 0; i < LatencyBuckets.COUNT; i++) {
-            long bucket = to + HISTOGRAM + 8L * i;
-            Guest.store64(bucket, Guest.load64(bucket) + Guest.load64(from + HISTOGRAM + 8L * i));
-        }
     }
 
     private static void mergeBlock(long to, long from) {
@@ -74,16 +70,20 @@ final class Latency {
         Guest.store64(to + MAXIMUM, Math.max(Guest.load64(to + MAXIMUM), Guest.load64(from + MAXIMUM)));
         Guest.store64(to + SUM, Guest.load64(to + SUM) + Guest.load64(from + SUM));
         addSquares(to, Guest.load64(from + SQUARES_LOW), Guest.load64(from + SQUARES_HIGH));
+        for (int i = 0; i < LatencyBuckets.COUNT; i++) {
+            long bucket = to + HISTOGRAM + 8L * i;
+            Guest.store64(bucket, Guest.load64(bucket) + Guest.load64(from + HISTOGRAM + 8L * i));
+        }
     }
 
-    /** The completion latency that {@code perTenThousand} of the requests do not exceed. */
-    static long percentile(long direction, int perTenThousand) {
-        long wanted = (Guest.load64(direction + IOS) * perTenThousand + 9_999) / 10_000;
+    /** The latency that {@code perTenThousand} of the {@code count} values of a statistics block do not exceed. */
+    static long percentile(long block, long count, int perTenThousand) {
+        long wanted = (count * perTenThousand + 9_999) / 10_000;
         long seen = 0;
         for (int i = 0; i < LatencyBuckets.COUNT; i++) {
-            seen += Guest.load64(direction + HISTOGRAM + 8L * i);
+            seen += Guest.load64(block + HISTOGRAM + 8L * i);
             if (seen >= wanted && wanted > 0) {
-                long top = Guest.load64(direction + COMPLETION + MAXIMUM);
+                long top = Guest.load64(block + MAXIMUM);
                 return Math.min(LatencyBuckets.middle(i), top);
             }
         }
