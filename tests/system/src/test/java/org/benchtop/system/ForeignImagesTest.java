@@ -158,7 +158,7 @@ final class ForeignImagesTest {
         long seed = given == null ? new Random().nextLong() : given;
         Random random = new Random(seed);
         byte[] whole = Files.readAllBytes(image);
-        int head = (int) Math.min(whole.length, 400 << 10);
+        int head = Math.min(whole.length, 400 << 10);
         try (RandomAccessFile file = new RandomAccessFile(image.toFile(), "rw")) {
             for (int i = 0; i < 80; i++) {
                 int[] places = new int[1 + random.nextInt(8)];
