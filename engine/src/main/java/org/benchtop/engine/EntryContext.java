@@ -15,6 +15,7 @@ import org.benchtop.spi.bus.IoEvent;
 import org.benchtop.spi.bus.IoEventMatch;
 import org.benchtop.spi.bus.MmioDevice;
 import org.benchtop.spi.bus.PioDevice;
+import org.benchtop.spi.bus.VcpuMmio;
 import org.benchtop.spi.chardev.Chardev;
 import org.benchtop.spi.chardev.ChardevContext;
 import org.benchtop.spi.device.DeviceContext;
@@ -119,6 +120,11 @@ class EntryContext implements DeviceContext, BlockContext, ChardevContext, AutoC
     @Override
     public BusRange mmio(long base, long sizeBytes, MmioDevice device) {
         return owned(machine.mmioMap().add(id, base, sizeBytes, device, exits));
+    }
+
+    @Override
+    public void vcpuMmio(VcpuMmio device) {
+        owned(machine.installVcpuMmio(id, device));
     }
 
     @Override

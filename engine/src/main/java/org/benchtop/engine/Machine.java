@@ -38,6 +38,7 @@ import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.bus.AddressSpace;
 import org.benchtop.spi.bus.IoEvent;
 import org.benchtop.spi.bus.IoEventMatch;
+import org.benchtop.spi.bus.VcpuMmio;
 import org.benchtop.spi.chardev.Chardev;
 import org.benchtop.spi.cpu.CpuHost;
 import org.benchtop.spi.cpu.CpuVmFeatures;
@@ -82,6 +83,7 @@ public final class Machine implements AutoCloseable {
     private volatile MachineState state = MachineState.CREATED;
     private volatile CompletableFuture<MachineExit> exit = new CompletableFuture<>();
     private volatile @Nullable IrqChip irqChip;
+    private volatile @Nullable VcpuMmio vcpuMmio;
     private volatile @Nullable DebugStop debugStop;
     private volatile @Nullable String pauseReason;
     /** How often the machine was started or resumed, so that a late request to pause does not hit the next run. */
@@ -561,6 +563,16 @@ public final class Machine implements AutoCloseable {
         irqChip = chip;
     }
 
+    AutoCloseable installVcpuMmio(String owner, VcpuMmio device) {
+        if (vcpuMmio != null) {
+            throw BenchtopException.of(
+                    ErrorKind.CONFIG,
+                    owner + " cannot answer for single vCPUs: machine " + name() + " has a device that does");
+        }
+        vcpuMmio = device;
+        return () -> vcpuMmio = null;
+    }
+
     IoEvent addIoEvent(AddressSpace space, long address, IoEventMatch match, Doorbell doorbell) {
         Optional<AutoCloseable> taken = parts.vm().addIoEvent(space, address, match, doorbell);
         if (taken.isPresent()) {
@@ -644,12 +656,16 @@ public final class Machine implements AutoCloseable {
 
         @Override
         public long mmioRead(int vcpu, long gpa, int size) {
-            return mmio.read(gpa, size);
+            VcpuMmio local = vcpuMmio;
+            return local != null && local.decodes(vcpu, gpa) ? local.read(vcpu, gpa, size) : mmio.read(gpa, size);
         }
 
         @Override
         public void mmioWrite(int vcpu, long gpa, int size, long value) {
-            if (!ioEvents.ring(AddressSpace.MMIO, gpa, size, value)) {
+            VcpuMmio local = vcpuMmio;
+            if (local != null && local.decodes(vcpu, gpa)) {
+                local.write(vcpu, gpa, size, value);
+            } else if (!ioEvents.ring(AddressSpace.MMIO, gpa, size, value)) {
                 mmio.write(gpa, size, value);
             }
         }

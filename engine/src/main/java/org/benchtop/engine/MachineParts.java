@@ -2,6 +2,7 @@ package org.benchtop.engine;
 
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
+import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -16,6 +17,7 @@ import java.util.Set;
 import java.util.function.Supplier;
 import org.benchtop.engine.boot.BootImage;
 import org.benchtop.engine.boot.BootLoader;
+import org.benchtop.engine.config.BootSpec;
 import org.benchtop.engine.config.EntrySpec;
 import org.benchtop.engine.config.MachineSpec;
 import org.benchtop.engine.config.OptionBinder;
@@ -41,6 +43,9 @@ import org.benchtop.spi.device.Device;
 import org.benchtop.spi.device.DeviceType;
 import org.benchtop.spi.device.MachineType;
 import org.benchtop.spi.event.EventLoop;
+import org.benchtop.spi.guest.BootFiles;
+import org.benchtop.spi.guest.BootSourceContext;
+import org.benchtop.spi.guest.BootSourceType;
 import org.benchtop.spi.host.HostServices;
 import org.benchtop.spi.memory.MemoryRegion;
 import org.benchtop.spi.net.NetBackend;
@@ -49,6 +54,8 @@ import org.benchtop.spi.net.NetBackendType;
 /** Everything that a machine holds besides its devices: made in order, released in reverse. */
 final class MachineParts implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger("org.benchtop.machine");
+    /** What a user who waits for the machine to start wants to know. */
+    private static final System.Logger BOOT_LOG = System.getLogger("org.benchtop.boot");
 
     private final Machine machine;
     private final MachineSpec spec;
@@ -74,7 +81,7 @@ final class MachineParts implements AutoCloseable {
         this.plugins = plugins;
         try {
             this.board = plugins.machine(spec.machine());
-            this.boot = BootLoader.load(spec.boot(), plugins::guestProgram);
+            this.boot = BootLoader.load(spec.boot(), plugins::guestProgram, this::prepare);
             Chosen<?> chosen = choose();
             this.accelerator = chosen.describe();
             for (String name : spec.iothreads()) {
@@ -98,6 +105,32 @@ final class MachineParts implements AutoCloseable {
     }
 
     private static final String MAIN_LOOP = "main";
+
+    private BootFiles prepare(BootSpec.Source source) {
+        return prepare(plugins.bootSource(source.source()), source.source());
+    }
+
+    private <O extends Record> BootFiles prepare(BootSourceType<O> type, EntrySpec entry) {
+        O options = OptionBinder.bind(type, entry, spec.bindContext());
+        try {
+            return type.prepare(options, new SourceContext());
+        } catch (BenchtopException e) {
+            throw located(entry, e);
+        }
+    }
+
+    /** What boot sources get. */
+    private final class SourceContext implements BootSourceContext {
+        @Override
+        public Path resolve(Path path) {
+            return machine.resolve(path);
+        }
+
+        @Override
+        public void progress(String what) {
+            BOOT_LOG.log(Level.INFO, "{0}: {1}", spec.name(), what);
+        }
+    }
 
     private <T extends AutoCloseable> T owned(T resource) {
         resources.push(resource);
@@ -123,15 +156,34 @@ final class MachineParts implements AutoCloseable {
         List<String> reasons = new ArrayList<>();
         List<CpuEngine<?>> engines = new ArrayList<>(plugins.cpuEngines());
         engines.sort(Comparator.comparingInt((CpuEngine<?> e) -> -e.preference()));
+        List<CpuEngine<?>> usable = new ArrayList<>();
         for (CpuEngine<?> engine : engines) {
             CpuProbe probe = engine.probe();
             if (probe.usable()) {
-                return bind(engine, accel, false);
+                usable.add(engine);
+            } else {
+                reasons.add(engine.name() + ": " + probe.reason());
             }
-            reasons.add(engine.name() + ": " + probe.reason());
+        }
+        if (!usable.isEmpty()) {
+            return bind(best(usable), accel, false);
         }
         throw BenchtopException.host("accel: auto: no CPU engine is usable here ("
                 + (reasons.isEmpty() ? "none is loaded" : String.join("; ", reasons)) + ")");
+    }
+
+    /** The first; for a kernel the first that runs kernels. */
+    private CpuEngine<?> best(List<CpuEngine<?>> usable) {
+        boolean kernel = spec.boot() instanceof BootSpec.Kernel || spec.boot() instanceof BootSpec.Source;
+        if (kernel && usable.size() > 1) {
+            for (CpuEngine<?> engine : usable) {
+                if (engine.runsKernels()) {
+                    return engine;
+                }
+                LOG.log(Level.INFO, "{0}: {1} does not run kernels here", spec.name(), engine.name());
+            }
+        }
+        return usable.getFirst();
     }
 
     private <O extends Record> Chosen<O> bind(CpuEngine<O> engine, EntrySpec accel, boolean mustProbe) {

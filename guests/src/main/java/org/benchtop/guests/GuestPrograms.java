@@ -14,6 +14,7 @@ public final class GuestPrograms {
             new Parameter("disk", "0", "the n-th disk in PCI order"),
             new Parameter("poll", "0", "1: look for completions in a loop, with interrupts suppressed"),
             new Parameter("event_idx", "1", "use event indices if the device offers them"),
+            new Parameter("pio", "0", "move data by the CPU instead of DMA, where the disk can do both"),
             new Parameter("indirect", "0", "use indirect descriptors if the device offers them"),
             new Parameter("offset", "0", "first byte used, a multiple of 4 KiB"),
             new Parameter("size", "rest of the disk", "bytes used from there on"),

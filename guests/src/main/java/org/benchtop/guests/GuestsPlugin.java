@@ -1,12 +1,14 @@
 package org.benchtop.guests;
 
 import java.util.List;
+import org.benchtop.guests.debian.DebianBootSource;
 import org.benchtop.spi.Plugin;
 import org.benchtop.spi.Spi;
 import org.benchtop.spi.SpiVersion;
+import org.benchtop.spi.guest.BootSourceType;
 import org.benchtop.spi.guest.GuestProgramType;
 
-/** Offers the guest programs to the engine. */
+/** Offers the guest programs and Debian guests to the engine. */
 public final class GuestsPlugin implements Plugin {
     @Override
     public String name() {
@@ -21,5 +23,10 @@ public final class GuestsPlugin implements Plugin {
     @Override
     public List<GuestProgramType> guestPrograms() {
         return List.copyOf(GuestPrograms.list());
+    }
+
+    @Override
+    public List<BootSourceType<?>> bootSources() {
+        return List.of(new DebianBootSource());
     }
 }

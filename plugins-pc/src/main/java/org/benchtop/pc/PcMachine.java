@@ -1,13 +1,14 @@
 package org.benchtop.pc;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import org.benchtop.spi.BenchtopException;
-import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.device.MachineType;
 
 /**
  * The board {@code pc}: an Intel 440FX with PIIX3, as most guests and firmwares know it.
+ *
+ * <p>Interrupt controllers and timer are the CPU engine's own where it has them, and emulated otherwise.
  *
  * <p>The order matters: services come before their users, and the ISA bridge's routes before anything that raises an
  * interrupt pin.
@@ -32,14 +33,14 @@ final class PcMachine implements MachineType {
 
     @Override
     public List<PlatformDevice> platformDevices(Request request) {
-        if (!request.cpuFeatures().irqChip() || !request.cpuFeatures().pit()) {
-            throw BenchtopException.of(
-                    ErrorKind.UNSUPPORTED,
-                    "machine pc: this CPU engine has no "
-                            + (request.cpuFeatures().irqChip() ? "timer (8254)" : "interrupt controllers")
-                            + " of its own, and the board does not emulate them yet; use accel: kvm");
+        List<PlatformDevice> devices = new ArrayList<>();
+        if (!request.cpuFeatures().irqChip()) {
+            devices.addAll(List.of(device("i8259"), device("local-apic"), device("ioapic")));
         }
-        return List.of(
+        if (!request.cpuFeatures().pit()) {
+            devices.add(device("i8254"));
+        }
+        devices.addAll(List.of(
                 device("fw-cfg"),
                 device("acpi-tables"),
                 device("i440fx"),
@@ -49,7 +50,8 @@ final class PcMachine implements MachineType {
                 device("i8042"),
                 device("post-port"),
                 device("debugcon"),
-                device("debug-exit"));
+                device("debug-exit")));
+        return devices;
     }
 
     private static PlatformDevice device(String type) {

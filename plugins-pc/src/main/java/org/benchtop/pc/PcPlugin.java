@@ -2,6 +2,8 @@ package org.benchtop.pc;
 
 import java.util.List;
 import org.benchtop.pc.acpi.AcpiTablesDevice;
+import org.benchtop.pc.apic.IoApic;
+import org.benchtop.pc.apic.LocalApics;
 import org.benchtop.pc.chardev.Chardevs;
 import org.benchtop.pc.chipset.I440Fx;
 import org.benchtop.pc.chipset.Piix3;
@@ -10,6 +12,8 @@ import org.benchtop.pc.firmware.FwCfgDevice;
 import org.benchtop.pc.legacy.DebugExit;
 import org.benchtop.pc.legacy.Debugcon;
 import org.benchtop.pc.legacy.I8042;
+import org.benchtop.pc.legacy.I8254;
+import org.benchtop.pc.legacy.I8259;
 import org.benchtop.pc.legacy.PostPort;
 import org.benchtop.pc.legacy.Rtc;
 import org.benchtop.pc.serial.IsaSerial;
@@ -45,7 +49,11 @@ public final class PcPlugin implements Plugin {
                 Debugcon.type(),
                 DebugExit.type(),
                 AcpiTablesDevice.type(),
-                FwCfgDevice.type());
+                FwCfgDevice.type(),
+                I8259.type(),
+                LocalApics.type(),
+                IoApic.type(),
+                I8254.type());
     }
 
     @Override

@@ -2,7 +2,6 @@ package org.benchtop.pc;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.charset.StandardCharsets;
@@ -17,8 +16,6 @@ import org.benchtop.pc.legacy.DebugExitOptions;
 import org.benchtop.pc.legacy.DebugconOptions;
 import org.benchtop.pc.legacy.RtcOptions;
 import org.benchtop.pc.serial.IsaSerialOptions;
-import org.benchtop.spi.BenchtopException;
-import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.Plugin;
 import org.benchtop.spi.cpu.CpuVmFeatures;
 import org.benchtop.spi.device.Acpi;
@@ -27,6 +24,7 @@ import org.benchtop.spi.device.DeviceType;
 import org.benchtop.spi.device.MachineType;
 import org.benchtop.spi.pci.PciFunction;
 import org.benchtop.testkit.FakeDeviceContext;
+import org.benchtop.testkit.FakeVcpu;
 import org.junit.jupiter.api.Test;
 
 /** The whole board. */
@@ -64,10 +62,14 @@ class PcMachineTest {
     }
 
     private void boot(boolean firmware) {
+        boot(firmware, KVM);
+    }
+
+    private void boot(boolean firmware, CpuVmFeatures features) {
         context.machine().firmware(firmware);
         List<String> types = new ArrayList<>();
         machine()
-                .platformDevices(new MachineType.Request(1, 16 << 20, KVM, firmware))
+                .platformDevices(new MachineType.Request(1, 16 << 20, features, firmware))
                 .forEach(device -> types.add(device.type()));
         types.add("isa-serial");
         for (String name : types) {
@@ -159,14 +161,40 @@ class PcMachineTest {
     }
 
     @Test
-    void cpuEngineWithoutInterruptControllersIsRefusedClearly() {
+    void interruptControllersAndTimerAreEmulatedWhereTheCpuEngineHasNone() {
         CpuVmFeatures bare = new CpuVmFeatures(false, false, false, false);
+        context.machine().cpuFeatures(bare).vcpu(new FakeVcpu(0, context.clock()));
 
-        BenchtopException e = assertThrows(
-                BenchtopException.class,
-                () -> machine().platformDevices(new MachineType.Request(1, 16 << 20, bare, false)));
+        boot(false, bare);
 
-        assertEquals(ErrorKind.UNSUPPORTED, e.kind());
-        assertTrue(String.valueOf(e.getMessage()).contains("interrupt controllers"), e.getMessage());
+        assertEquals(
+                List.of("i8259", "local-apic", "ioapic", "i8254"),
+                machine().platformDevices(new MachineType.Request(1, 16 << 20, bare, false)).stream()
+                        .map(MachineType.PlatformDevice::type)
+                        .limit(4)
+                        .toList());
+        assertEquals(0x0017_0020L, ioApic(1));
+        assertEquals(0x0e, context.pioRead(0x4d1, 1), "as firmware would set it");
+    }
+
+    private long ioApic(int register) {
+        context.mmioWrite(0xfec0_0000L, 4, register);
+        return context.mmioRead(0xfec0_0010L, 4);
+    }
+
+    /** The SCI is level-triggered in the edge/level register: the 8259s follow the input without an edge. */
+    @Test
+    void edgeLevelRegisterReachesTheEmulatedControllers() {
+        CpuVmFeatures bare = new CpuVmFeatures(false, false, false, false);
+        context.machine().cpuFeatures(bare).vcpu(new FakeVcpu(0, context.clock()));
+        boot(false, bare);
+        var line = context.irqLine(9);
+
+        line.raise();
+        context.pioWrite(0xa0, 1, 0x0a);
+        assertEquals(2, context.pioRead(0xa0, 1) & 2);
+        line.lower();
+
+        assertEquals(0, context.pioRead(0xa0, 1) & 2);
     }
 }

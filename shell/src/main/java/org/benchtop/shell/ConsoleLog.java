@@ -29,6 +29,10 @@ public final class ConsoleLog extends System.LoggerFinder {
 
         @Override
         public boolean isLoggable(Level asked) {
+            if (asked == Level.INFO && name.equals("org.benchtop.boot")) {
+                // The user waits for it.
+                return true;
+            }
             boolean ours = name.startsWith("org.benchtop") || !name.startsWith("java") && !name.startsWith("jdk");
             int least = ours ? level.getSeverity() : Math.max(level.getSeverity(), Level.WARNING.getSeverity());
             return asked != Level.OFF && asked.getSeverity() >= least;

@@ -17,9 +17,14 @@ import picocli.CommandLine.Spec;
 /** {@code benchtop guest}. */
 @Command(
         name = "guest",
-        description = "Show and export embedded guest programs; check what they wrote.",
+        description = "Show and export embedded guest programs, make Debian guests, check what programs wrote.",
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {GuestCommand.ListCommand.class, GuestCommand.ExportCommand.class, CheckPatternCommand.class})
+        subcommands = {
+            GuestCommand.ListCommand.class,
+            GuestCommand.ExportCommand.class,
+            DebianCommand.class,
+            CheckPatternCommand.class
+        })
 final class GuestCommand {
     /** {@code benchtop guest list}. */
     @Command(name = "list", description = "List programs and what they understand on their command line.")

@@ -6,6 +6,7 @@ import org.benchtop.spi.chardev.ChardevType;
 import org.benchtop.spi.cpu.CpuEngine;
 import org.benchtop.spi.device.DeviceType;
 import org.benchtop.spi.device.MachineType;
+import org.benchtop.spi.guest.BootSourceType;
 import org.benchtop.spi.guest.GuestProgramType;
 import org.benchtop.spi.net.NetBackendType;
 
@@ -59,6 +60,11 @@ public interface Plugin {
 
     /** Programs for {@code boot: {guest: NAME}}. */
     default List<GuestProgramType> guestPrograms() {
+        return List.of();
+    }
+
+    /** Makers of kernels and RAM disks for {@code boot: {NAME: {options}}}. */
+    default List<BootSourceType<?>> bootSources() {
         return List.of();
     }
 }

@@ -72,6 +72,13 @@ public sealed interface BootSpec {
             Mode mode)
             implements BootSpec {}
 
+    /**
+     * Something that a plugin makes or fetches.
+     *
+     * @param source the plugin's type and its options
+     */
+    record Source(EntrySpec source) implements BootSpec {}
+
     /** How a kernel is entered. */
     enum Protocol {
         /** PVH where the image has the note, Multiboot where it has that header, otherwise the 64-bit protocol. */

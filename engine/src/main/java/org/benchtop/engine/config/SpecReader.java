@@ -285,6 +285,10 @@ final class SpecReader {
         }
         List<String> kinds =
                 BOOT_KINDS.stream().filter(mapping.members()::containsKey).toList();
+        Optional<BootSpec> source = kinds.isEmpty() ? bootSource(mapping) : Optional.empty();
+        if (source.isPresent()) {
+            return source;
+        }
         if (kinds.isEmpty()) {
             String wrong = mapping.members().keySet().stream().findFirst().orElse("");
             problems.add(
@@ -310,8 +314,20 @@ final class SpecReader {
                 .map(BootSpec.class::cast);
     }
 
+    /** A single key with a map of options names a plugin's boot source. */
+    private static Optional<BootSpec> bootSource(ConfigValue.Mapping mapping) {
+        if (mapping.members().size() != 1) {
+            return Optional.empty();
+        }
+        String name = mapping.members().keySet().iterator().next();
+        ConfigValue.Member member = mapping.members().values().iterator().next();
+        return member.value() instanceof ConfigValue.Mapping options
+                ? Optional.of(new BootSpec.Source(new EntrySpec(name, Optional.empty(), options, member.keyPosition())))
+                : Optional.empty();
+    }
+
     private static String bootForms() {
-        return "{guest, cmdline}, {kernel, initrd, cmdline}, {firmware}, {flat, load, entry} or none";
+        return "{guest, cmdline}, {kernel, initrd, cmdline}, {firmware}, {flat, load, entry}, {debian: {…}} or none";
     }
 
     private Map<String, EntrySpec> entries(ConfigValue.Mapping root, String section) {

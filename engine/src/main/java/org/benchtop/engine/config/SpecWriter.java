@@ -98,6 +98,8 @@ final class SpecWriter {
                 }
             }
             case BootSpec.Firmware firmware -> options.put("firmware", relative(firmware.firmware(), baseDir));
+            case BootSpec.Source source ->
+                options.put(source.source().type(), source.source().options());
             case BootSpec.Flat flat -> {
                 options.put("flat", relative(flat.flat(), baseDir));
                 options.put("load", hex(flat.load()));

@@ -48,6 +48,11 @@ public final class KvmEngine implements CpuEngine<KvmOptions> {
     }
 
     @Override
+    public boolean runsKernels() {
+        return KernelCheck.passes(KvmOptions.DEFAULTS.device());
+    }
+
+    @Override
     public KvmVm createVm(KvmOptions options, CpuVmConfig config, CpuHost host) {
         return KvmVm.create(options, config, host);
     }

@@ -260,13 +260,22 @@ public final class MachineSchema {
         return memory;
     }
 
-    private static ObjectNode boot() {
+    private ObjectNode boot() {
         ObjectNode boot = described(JSON.objectNode(), "what the machine starts with");
         ArrayNode forms = boot.putArray("oneOf");
         forms.addObject().put("const", "none");
         for (Class<? extends Record> form :
                 List.of(BootSpec.Guest.class, BootSpec.Kernel.class, BootSpec.Firmware.class, BootSpec.Flat.class)) {
             forms.add(options(OptionsShape.of(form).fields()));
+        }
+        for (TypeDescription type : registry.describeAll()) {
+            if (type.kind() == TypeKind.BOOT_SOURCE) {
+                ObjectNode form = JSON.objectNode().put("type", "object").put("additionalProperties", false);
+                form.putArray("required").add(type.name());
+                ObjectNode source = options(type.options());
+                form.putObject("properties").set(type.name(), described(source, type.summary()));
+                forms.add(form);
+            }
         }
         return boot;
     }

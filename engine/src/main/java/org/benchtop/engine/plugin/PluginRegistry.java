@@ -37,6 +37,7 @@ import org.benchtop.spi.chardev.ChardevType;
 import org.benchtop.spi.cpu.CpuEngine;
 import org.benchtop.spi.device.DeviceType;
 import org.benchtop.spi.device.MachineType;
+import org.benchtop.spi.guest.BootSourceType;
 import org.benchtop.spi.guest.GuestProgramType;
 import org.benchtop.spi.net.NetBackendType;
 import org.jspecify.annotations.Nullable;
@@ -196,6 +197,7 @@ public final class PluginRegistry implements AutoCloseable {
         collect(TypeKind.CHARDEV, plugin.chardevTypes(), pending, checkOptions);
         collect(TypeKind.NETDEV, plugin.netBackendTypes(), pending, checkOptions);
         collect(TypeKind.CPU_ENGINE, plugin.cpuEngines(), pending, checkOptions);
+        collect(TypeKind.BOOT_SOURCE, plugin.bootSources(), pending, checkOptions);
         for (MachineType type : plugin.machineTypes()) {
             pending.add(new Pending(TypeKind.MACHINE, type.name(), type.summary(), type));
         }
@@ -322,6 +324,11 @@ public final class PluginRegistry implements AutoCloseable {
     /** The CPU engine of an {@code accel} entry other than {@code auto}; an unknown one is an error at the entry. */
     public CpuEngine<?> cpuEngine(EntrySpec entry) {
         return (CpuEngine<?>) find(TypeKind.CPU_ENGINE, entry.type(), entry::typeError);
+    }
+
+    /** The boot source of an entry; an unknown one is an error at the entry. */
+    public BootSourceType<?> bootSource(EntrySpec entry) {
+        return (BootSourceType<?>) find(TypeKind.BOOT_SOURCE, entry.type(), entry::typeError);
     }
 
     /** A board. */

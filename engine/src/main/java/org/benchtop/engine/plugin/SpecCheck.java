@@ -63,6 +63,9 @@ public final class SpecCheck {
         if (spec.boot() instanceof BootSpec.Guest guest) {
             lookUp("boot.guest", () -> registry.guestProgram(guest.program()));
         }
+        if (spec.boot() instanceof BootSpec.Source source) {
+            entry(source.source(), registry::bootSource);
+        }
         spec.drives().values().forEach(entry -> entry(entry, registry::drive));
         spec.chardevs().values().forEach(entry -> entry(entry, registry::chardev));
         spec.netdevs().values().forEach(entry -> entry(entry, registry::netdev));

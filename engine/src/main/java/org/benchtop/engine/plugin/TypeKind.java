@@ -15,7 +15,9 @@ public enum TypeKind {
     /** For {@code devices:}. */
     DEVICE("device type"),
     /** For {@code boot: {guest: …}}. */
-    GUEST_PROGRAM("guest program");
+    GUEST_PROGRAM("guest program"),
+    /** For {@code boot: {NAME: {…}}}. */
+    BOOT_SOURCE("boot source");
 
     private final String label;
 

@@ -70,6 +70,16 @@ class MachineYamlTest {
     }
 
     @Test
+    void bootSourceOfAPluginIsReadAndWritten() {
+        MachineSpec spec = spec("boot: {debian: {kernel: full, modules: [virtio_blk]}}");
+
+        BootSpec.Source source = (BootSpec.Source) spec.boot();
+        assertEquals("debian", source.source().type());
+        assertEquals("boot.debian", source.source().path());
+        assertEquals(spec.boot(), spec(spec.toYaml()).boot());
+    }
+
+    @Test
     void quickstartIsReadInFull() {
         MachineSpec expected = MachineSpec.named("quickstart")
                 .cpus(2)
@@ -196,8 +206,8 @@ class MachineYamlTest {
                 "{boot: none, cpu: {modell: x}} | vm.yaml:1:20 cpu.modell: unknown option \"modell\" of cpu (did you mean \"model\"?)",
                 "{boot: none, drive: {}} | vm.yaml:1:14 drive: unknown key \"drive\" (did you mean \"drives\"?)",
                 "{boot: none, xyzzy: {}} | vm.yaml:1:14 xyzzy: unknown key \"xyzzy\" (known: name, machine, accel, cpus, cpu, memory, boot, iothreads, drives, chardevs, netdevs, devices, plugins, on-reboot, on-panic)",
-                "{cpus: 1} | vm.yaml:1:1: missing key \"boot\" ({guest, cmdline}, {kernel, initrd, cmdline}, {firmware}, {flat, load, entry} or none)",
-                "{boot: hello} | vm.yaml:1:8 boot: expected {guest, cmdline}, {kernel, initrd, cmdline}, {firmware}, {flat, load, entry} or none, got \"hello\"",
+                "{cpus: 1} | vm.yaml:1:1: missing key \"boot\" ({guest, cmdline}, {kernel, initrd, cmdline}, {firmware}, {flat, load, entry}, {debian: {…}} or none)",
+                "{boot: hello} | vm.yaml:1:8 boot: expected {guest, cmdline}, {kernel, initrd, cmdline}, {firmware}, {flat, load, entry}, {debian: {…}} or none, got \"hello\"",
                 "{boot: {kernle: x}} | vm.yaml:1:8 boot: expected one of guest, kernel, firmware, flat (did you mean \"kernel\"?)",
                 "{boot: {kernel: x, flat: y}} | vm.yaml:1:8 boot: only one of kernel, flat is possible",
                 "{boot: {kernel: x, initrdd: y}} | vm.yaml:1:20 boot.initrdd: unknown option \"initrdd\" of boot (did you mean \"initrd\"?)",

@@ -69,6 +69,17 @@ class KvmProbeTest {
                 probe.capabilities().contains("ioeventfd"), probe.capabilities().toString());
     }
 
+    /** The answer depends on the host, but asking must neither hang nor fail, nor change. */
+    @Test
+    void whetherKernelsRunIsFoundOutOnce() {
+        KvmGuest.assumeKvm();
+
+        boolean answer = engine.runsKernels();
+
+        assertEquals(answer, engine.runsKernels());
+        assertFalse(KernelCheck.passes(Path.of("/nonexistent/kvm")));
+    }
+
     @Test
     void pluginBringsTheEngine() {
         Optional<Plugin> plugin = ServiceLoader.load(Plugin.class).stream()

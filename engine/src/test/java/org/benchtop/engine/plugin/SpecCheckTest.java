@@ -89,6 +89,7 @@ class SpecCheckTest {
             value = {
                 "devices: [{type: checked-disk, drive: x}] | vm.yaml:1:76 devices[0].drive: no drive \"x\" (there are no drives)",
                 "drives: {a: {type: checked-file, file: x, cach: none}} | vm.yaml:1:80 drives.a.cach: unknown option \"cach\" of checked-file (did you mean \"cache\"?)",
+                "boot: {debain: {}} | vm.yaml:1:33 boot.debain.type: unknown boot source \"debain\" (there are none)",
                 "boot: {guest: nobody} | vm.yaml:1:40 boot.guest: unknown guest program \"nobody\" (there are none)",
                 "accel: {x: 1} | vm.yaml:1:45 accel: missing \"type\" of this accel",
                 "accel: {type: auto, x: 1} | vm.yaml:1:45 accel: auto has no options (choose a CPU engine to give it some)",

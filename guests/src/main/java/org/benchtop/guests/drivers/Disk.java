@@ -33,6 +33,9 @@ public final class Disk {
     /** Use indirect descriptors if the device offers them. */
     public static final int INDIRECT = 4;
 
+    /** Move data by the CPU instead of DMA, where the disk can do both. */
+    public static final int PROGRAMMED = 8;
+
     /** What {@link #poll} returns when nothing has completed. */
     public static final int NONE = -1;
 
@@ -48,6 +51,7 @@ public final class Disk {
     static final int HEAD_SIZE = 32;
 
     static final int VIRTIO_BLK = 1;
+    static final int IDE = 2;
 
     private Disk() {}
 
@@ -59,12 +63,11 @@ public final class Disk {
         int seen = 0;
         for (int function = Pci.next(-1); function >= 0; function = Pci.next(function)) {
             int kind = kind(function);
-            if (kind != 0) {
-                if (seen == index) {
-                    return attach(kind, function, queues, depth, flags);
-                }
-                seen++;
+            int disks = disks(kind, function);
+            if (index < seen + disks) {
+                return attach(kind, function, index - seen, queues, depth, flags);
             }
+            seen += disks;
         }
         Console.print("error: no disk ");
         Console.printDecimal(index);
@@ -76,12 +79,24 @@ public final class Disk {
     }
 
     private static int kind(int function) {
-        return VirtioBlk.matches(Pci.id(function)) ? VIRTIO_BLK : 0;
+        if (VirtioBlk.matches(Pci.id(function))) {
+            return VIRTIO_BLK;
+        }
+        return Ide.matches(function) ? IDE : 0;
     }
 
-    private static long attach(int kind, int function, int queues, int depth, int flags) {
+    private static int disks(int kind, int function) {
+        return switch (kind) {
+            case VIRTIO_BLK -> 1;
+            case IDE -> Ide.disks(function);
+            default -> 0;
+        };
+    }
+
+    private static long attach(int kind, int function, int index, int queues, int depth, int flags) {
         return switch (kind) {
             case VIRTIO_BLK -> VirtioBlk.attach(function, queues, depth, flags);
+            case IDE -> Ide.attach(function, index, depth, flags);
             default -> 0;
         };
     }
@@ -115,6 +130,7 @@ public final class Disk {
     public static void bind(long disk, int queue) {
         switch (Guest.load32(disk + KIND)) {
             case VIRTIO_BLK -> VirtioBlk.bind(disk, queue);
+            case IDE -> Ide.bind(disk);
             default -> {}
         }
     }
@@ -123,6 +139,7 @@ public final class Disk {
     public static void submit(long disk, int queue, int tag, int operation, long sector, long buffer, int sizeBytes) {
         switch (Guest.load32(disk + KIND)) {
             case VIRTIO_BLK -> VirtioBlk.submit(disk, queue, tag, operation, sector, buffer, sizeBytes);
+            case IDE -> Ide.submit(disk, tag, operation, sector, buffer, sizeBytes);
             default -> {}
         }
     }
@@ -131,6 +148,7 @@ public final class Disk {
     public static void kick(long disk, int queue) {
         switch (Guest.load32(disk + KIND)) {
             case VIRTIO_BLK -> VirtioBlk.kick(disk, queue);
+            case IDE -> Ide.kick(disk);
             default -> {}
         }
     }
@@ -139,6 +157,7 @@ public final class Disk {
     public static int poll(long disk, int queue) {
         return switch (Guest.load32(disk + KIND)) {
             case VIRTIO_BLK -> VirtioBlk.poll(disk, queue);
+            case IDE -> Ide.poll(disk);
             default -> NONE;
         };
     }
@@ -147,6 +166,7 @@ public final class Disk {
     public static void await(long disk, int queue) {
         switch (Guest.load32(disk + KIND)) {
             case VIRTIO_BLK -> VirtioBlk.await(disk, queue);
+            case IDE -> Ide.await(disk);
             default -> {}
         }
     }
@@ -155,6 +175,7 @@ public final class Disk {
     public static long interrupts(long disk, int queue) {
         return switch (Guest.load32(disk + KIND)) {
             case VIRTIO_BLK -> VirtioBlk.interrupts(disk, queue);
+            case IDE -> Ide.interrupts(disk);
             default -> 0;
         };
     }
@@ -163,6 +184,7 @@ public final class Disk {
     public static long missedInterrupts(long disk, int queue) {
         return switch (Guest.load32(disk + KIND)) {
             case VIRTIO_BLK -> VirtioBlk.missedInterrupts(disk, queue);
+            case IDE -> Ide.missedInterrupts(disk);
             default -> 0;
         };
     }
@@ -171,6 +193,7 @@ public final class Disk {
     public static long notifications(long disk, int queue) {
         return switch (Guest.load32(disk + KIND)) {
             case VIRTIO_BLK -> VirtioBlk.notifications(disk, queue);
+            case IDE -> Ide.notifications(disk);
             default -> 0;
         };
     }

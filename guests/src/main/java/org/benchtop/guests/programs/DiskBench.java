@@ -19,7 +19,7 @@ final class DiskBench {
 
     static int main() {
         Cmdline.allow(
-                "disk poll event_idx indirect offset size seed rw rwmixread bs iodepth runtime ramp_time ios fsync numjobs");
+                "disk poll pio event_idx indirect offset size seed rw rwmixread bs iodepth runtime ramp_time ios fsync numjobs");
         int workload = workload();
         int requestSize = (int) Cmdline.number("bs", 4096, Disk.SECTOR, MAX_REQUEST);
         int depth = (int) Cmdline.number("iodepth", 1, 1, 256);

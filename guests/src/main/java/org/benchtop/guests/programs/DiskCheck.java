@@ -33,7 +33,7 @@ final class DiskCheck {
     private DiskCheck() {}
 
     static int main() {
-        Cmdline.allow("disk poll event_idx indirect offset size seed iodepth seconds");
+        Cmdline.allow("disk poll pio event_idx indirect offset size seed iodepth seconds");
         maxDepth = (int) Cmdline.number("iodepth", 16, 1, 256);
         long seconds = Cmdline.number("seconds", 1, 0, 86_400);
         Tsc.khz();

@@ -29,6 +29,9 @@ final class DiskOptions {
         if (Cmdline.flag("indirect", false)) {
             flags |= Disk.INDIRECT;
         }
+        if (Cmdline.flag("pio", false)) {
+            flags |= Disk.PROGRAMMED;
+        }
         seed = Cmdline.number("seed", 1, 0, Long.MAX_VALUE);
         long disk = Disk.open(index, queues, depth, flags);
         long bytes = Disk.sectors(disk) * Disk.SECTOR;

@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.benchtop.pc.common.ConfigRegisters;
 import org.benchtop.pc.common.DeviceEntry;
+import org.benchtop.pc.common.LegacyInterrupts;
 import org.benchtop.pc.common.NoOptions;
 import org.benchtop.pc.common.ResetControl;
 import org.benchtop.pc.common.SavedStates;
@@ -51,7 +52,11 @@ public final class Piix3 implements Device, ResetControl {
     private Optional<Attached> attached = Optional.empty();
 
     private record Attached(
-            PciBus bus, PciFunction function, RegisterMap<Piix3Register> table, MachineControl machine) {}
+            PciBus bus,
+            PciFunction function,
+            RegisterMap<Piix3Register> table,
+            MachineControl machine,
+            Optional<LegacyInterrupts> controllers) {}
 
     private Piix3(NoOptions options, CreateContext context) {}
 
@@ -85,7 +90,8 @@ public final class Piix3 implements Device, ResetControl {
                 bus,
                 function,
                 ConfigRegisters.table("82371SB ISA bridge", Piix3Register.class, function),
-                context.machine()));
+                context.machine(),
+                context.services().find(LegacyInterrupts.class)));
         readRoutes();
         context.pio(ELCR_PORT, 2, new Elcr());
         context.services().provide(ResetControl.class, this);
@@ -129,7 +135,17 @@ public final class Piix3 implements Device, ResetControl {
                 int mask = (size >= 2 ? 0xffff : 0xff) << shift & ELCR_WRITABLE;
                 elcr = elcr & ~mask | (int) value << shift & mask;
             }
+            tellControllers();
         }
+    }
+
+    /** Emulated interrupt controllers follow the edge/level register; those of a CPU engine have one of their own. */
+    private void tellControllers() {
+        int now;
+        synchronized (lock) {
+            now = elcr;
+        }
+        attached.flatMap(Attached::controllers).ifPresent(controllers -> controllers.edgeLevel(now));
     }
 
     @Override
@@ -158,6 +174,7 @@ public final class Piix3 implements Device, ResetControl {
             resetControl = 0;
             elcr = firmware ? 0 : FIRMWARE_ELCR;
         }
+        tellControllers();
         attached.ifPresent(a -> {
             a.function.reset();
             // An ISA bridge always decodes: I/O, memory and bus mastering are hard-wired on.
@@ -201,6 +218,7 @@ public final class Piix3 implements Device, ResetControl {
             resetControl = content.resetControl & (RESET_CPU | RESET_KEPT);
             elcr = content.elcr & ELCR_WRITABLE;
         }
+        tellControllers();
         attached.ifPresent(a -> a.function.restoreState(content.function));
         readRoutes();
         attached.ifPresent(a -> a.bus.intxRoutesChanged());

@@ -14,6 +14,15 @@ public interface CpuEngine<O extends Record> extends PluginType<O> {
     /** {@code accel: auto} takes the usable engine of the highest preference. */
     int preference();
 
+    /**
+     * Whether operating systems run on this host: some hypervisors lack instructions in the most privileged mode. Asked
+     * only of usable engines; may create a VM to find out. {@code accel: auto} prefers engines that say yes when a
+     * machine starts a kernel.
+     */
+    default boolean runsKernels() {
+        return true;
+    }
+
     /** Creates a VM without memory and vCPUs. */
     CpuVm createVm(O options, CpuVmConfig config, CpuHost host);
 }

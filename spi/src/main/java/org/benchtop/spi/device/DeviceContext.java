@@ -8,6 +8,7 @@ import org.benchtop.spi.bus.IoEvent;
 import org.benchtop.spi.bus.IoEventMatch;
 import org.benchtop.spi.bus.MmioDevice;
 import org.benchtop.spi.bus.PioDevice;
+import org.benchtop.spi.bus.VcpuMmio;
 import org.benchtop.spi.chardev.Chardev;
 import org.benchtop.spi.event.Doorbell;
 import org.benchtop.spi.event.EventLoop;
@@ -33,6 +34,9 @@ public interface DeviceContext extends CreateContext {
 
     /** Claims addresses; throws when they overlap others. */
     BusRange mmio(long base, long sizeBytes, MmioDevice device);
+
+    /** Answers accesses that depend on the vCPU that makes them; at most one device of a machine does. */
+    void vcpuMmio(VcpuMmio device);
 
     /** The PCI bus. */
     PciBus pci();

@@ -23,6 +23,7 @@ class LayeringTest {
         "org.benchtop.pc..",
         "org.benchtop.block..",
         "org.benchtop.virtio..",
+        "org.benchtop.ide..",
         "org.benchtop.guests..",
         "org.benchtop.bench..",
         "org.benchtop.shell..",
@@ -54,6 +55,9 @@ class LayeringTest {
     static final ArchRule virtioDevicesKnowOnlyTheSpi = onlySpiBelow("org.benchtop.virtio..");
 
     @ArchTest
+    static final ArchRule ideDevicesKnowOnlyTheSpi = onlySpiBelow("org.benchtop.ide..");
+
+    @ArchTest
     static final ArchRule guestsKnowOnlyTheSpi = onlySpiBelow("org.benchtop.guests..");
 
     @ArchTest
@@ -66,6 +70,7 @@ class LayeringTest {
                     "org.benchtop.pc..",
                     "org.benchtop.block..",
                     "org.benchtop.virtio..",
+                    "org.benchtop.ide..",
                     "org.benchtop.guests..",
                     "org.benchtop.bench..",
                     "org.benchtop.shell..");
@@ -77,7 +82,11 @@ class LayeringTest {
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage(
-                    "org.benchtop.pc..", "org.benchtop.block..", "org.benchtop.virtio..", "org.benchtop.shell..");
+                    "org.benchtop.pc..",
+                    "org.benchtop.block..",
+                    "org.benchtop.virtio..",
+                    "org.benchtop.ide..",
+                    "org.benchtop.shell..");
 
     @ArchTest
     static final ArchRule shellReachesPluginsThroughTheRegistry = noClasses()
@@ -85,7 +94,8 @@ class LayeringTest {
             .resideInAPackage("org.benchtop.shell..")
             .should()
             .dependOnClassesThat()
-            .resideInAnyPackage("org.benchtop.pc..", "org.benchtop.block..", "org.benchtop.virtio..");
+            .resideInAnyPackage(
+                    "org.benchtop.pc..", "org.benchtop.block..", "org.benchtop.virtio..", "org.benchtop.ide..");
 
     @ArchTest
     static final ArchRule nativeCallsStayInTwoPackages = noClasses()

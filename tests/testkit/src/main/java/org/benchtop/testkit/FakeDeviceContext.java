@@ -13,6 +13,7 @@ import org.benchtop.spi.bus.IoEvent;
 import org.benchtop.spi.bus.IoEventMatch;
 import org.benchtop.spi.bus.MmioDevice;
 import org.benchtop.spi.bus.PioDevice;
+import org.benchtop.spi.bus.VcpuMmio;
 import org.benchtop.spi.chardev.Chardev;
 import org.benchtop.spi.device.DeviceContext;
 import org.benchtop.spi.event.Doorbell;
@@ -54,6 +55,9 @@ public final class FakeDeviceContext implements DeviceContext {
 
         @Nullable
         IrqChip installedChip;
+
+        @Nullable
+        VcpuMmio vcpuMmio;
 
         Shared(FakeGuestMemory memory) {
             this.memory = memory;
@@ -285,6 +289,32 @@ public final class FakeDeviceContext implements DeviceContext {
     /** The memory space, to look at what is claimed. */
     public FakeBus mmioBus() {
         return shared.mmio;
+    }
+
+    @Override
+    public void vcpuMmio(VcpuMmio device) {
+        if (shared.vcpuMmio != null) {
+            throw BenchtopException.config("another device answers for single vCPUs already");
+        }
+        shared.vcpuMmio = device;
+    }
+
+    /** A load by one vCPU: what {@link #vcpuMmio} registered answers first. */
+    public long mmioRead(int vcpu, long address, int size) {
+        VcpuMmio local = shared.vcpuMmio;
+        return local != null && local.decodes(vcpu, address)
+                ? local.read(vcpu, address, size)
+                : mmioRead(address, size);
+    }
+
+    /** A store by one vCPU: what {@link #vcpuMmio} registered takes it first. */
+    public void mmioWrite(int vcpu, long address, int size, long value) {
+        VcpuMmio local = shared.vcpuMmio;
+        if (local != null && local.decodes(vcpu, address)) {
+            local.write(vcpu, address, size, value);
+        } else {
+            mmioWrite(address, size, value);
+        }
     }
 
     @Override

@@ -1,0 +1,49 @@
+package org.benchtop.ide;
+
+import java.util.Optional;
+import org.benchtop.ide.drive.AtaDevice;
+import org.benchtop.spi.block.BlockBackend;
+import org.benchtop.spi.event.EventLoop;
+import org.benchtop.spi.stats.Stats;
+
+/** A controller as its drives see it. */
+public interface DriveSlots {
+    /** The controller's name in YAML. */
+    String id();
+
+    /** Channels or ports. */
+    int channels();
+
+    /** Drives on one channel. */
+    int units();
+
+    /** Whether drives are serial ones. */
+    boolean serialAta();
+
+    /** Whether a place is free. */
+    boolean free(int channel, int unit);
+
+    /**
+     * Puts a drive into a free place.
+     *
+     * @param backend what stores its bytes; empty for a drive without a disc
+     * @param loop where its requests are submitted and completed
+     */
+    Plug plug(int channel, int unit, AtaDevice device, Optional<BlockBackend> backend, EventLoop loop, Stats stats);
+
+    /** A drive in its place; its methods wait and must not be called with a lock. */
+    interface Plug extends AutoCloseable {
+        /** Power-on state; nothing is in flight when it returns. */
+        void reset();
+
+        /** Lets the current command end as far as it does not need the guest. */
+        void pause();
+
+        /** Runs something with the device under the controller's lock, and publishes what changed. */
+        void locked(Runnable action);
+
+        /** Takes the drive out. */
+        @Override
+        void close();
+    }
+}

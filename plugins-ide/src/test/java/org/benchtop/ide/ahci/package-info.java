@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.ide.ahci;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.ide;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.ide.piix;
+
+import org.jspecify.annotations.NullMarked;
