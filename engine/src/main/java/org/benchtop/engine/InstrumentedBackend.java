@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Counts and times what a device asks of its drive, the same way for every device and backend. */
 final class InstrumentedBackend implements BlockBackend {
+    private final Machine machine;
     private final String drive;
     private final BlockBackend inner;
     private final Kind reads;
@@ -24,7 +25,8 @@ final class InstrumentedBackend implements BlockBackend {
     private final Kind zeroes;
     private final Counter errors;
 
-    InstrumentedBackend(String drive, BlockBackend inner, Stats stats) {
+    InstrumentedBackend(Machine machine, String drive, BlockBackend inner, Stats stats) {
+        this.machine = machine;
         this.drive = drive;
         this.inner = inner;
         this.reads = new Kind("read", stats);
@@ -139,6 +141,10 @@ final class InstrumentedBackend implements BlockBackend {
             // Without a recording the event's class is not even loaded, which takes longer than starting a machine.
             if (FlightRecorder.isInitialized()) {
                 BlockIoEvent.emit(drive, kind.name, request, status, nanos);
+            }
+            MachineObserver seeing = machine.observer();
+            if (seeing != null) {
+                seeing.blockIo(drive, kind.name, request.offsetBytes(), request.lengthBytes(), status, nanos);
             }
             BlockCompletion done = completion;
             next = queue.free;

@@ -19,6 +19,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import org.benchtop.engine.boot.BootFacts;
 import org.benchtop.engine.boot.BootImage;
 import org.benchtop.engine.boot.BootState;
@@ -88,6 +89,9 @@ public final class Machine implements AutoCloseable {
     private volatile @Nullable String pauseReason;
     /** How often the machine was started or resumed, so that a late request to pause does not hit the next run. */
     private final AtomicLong runs = new AtomicLong();
+    private volatile @Nullable MachineObserver observer;
+    /** Whether {@link #step} waits for an instruction to end. */
+    private volatile boolean stepping;
 
     /** A device and the context that it claims things through. */
     record AttachedDevice(String id, String type, Device device, EntryContext context) {}
@@ -174,6 +178,16 @@ public final class Machine implements AutoCloseable {
         return map;
     }
 
+    /** The type of a device; empty if there is none of that id. */
+    public Optional<String> deviceType(String id) {
+        return Optional.ofNullable(devices.get(id)).map(AttachedDevice::type);
+    }
+
+    /** What lies where in the guest physical address space, by address: RAM, ROM and other mapped memory. */
+    public List<PhysicalMap.Flat> physicalMap() {
+        return parts.memoryMap().flat();
+    }
+
     /** A character backend by name, for consoles. */
     public Optional<Chardev> chardev(String name) {
         return parts.chardevIfPresent(name);
@@ -204,6 +218,24 @@ public final class Machine implements AutoCloseable {
         return statistics.snapshot();
     }
 
+    /** Installs what sees the machine live, in place of the one before; empty for none. */
+    public void observe(Optional<MachineObserver> newObserver) {
+        observer = newObserver.orElse(null);
+    }
+
+    @Nullable
+    MachineObserver observer() {
+        return observer;
+    }
+
+    private void enter(MachineState newState) {
+        state = newState;
+        MachineObserver seeing = observer;
+        if (seeing != null) {
+            seeing.state(newState);
+        }
+    }
+
     /** The last stop for the debugger. */
     public Optional<DebugStop> debugStop() {
         return Optional.ofNullable(debugStop);
@@ -226,12 +258,12 @@ public final class Machine implements AutoCloseable {
         lifecycle.lock();
         try {
             switch (state) {
-                case CREATED -> launch();
+                case CREATED -> launch(true);
                 case STOPPED -> {
                     resetAll();
                     devices.values().forEach(d -> d.device().resume());
                     exit = new CompletableFuture<>();
-                    launch();
+                    launch(true);
                 }
                 case PAUSED -> resume();
                 case RUNNING -> {}
@@ -242,7 +274,7 @@ public final class Machine implements AutoCloseable {
         }
     }
 
-    private void launch() {
+    private void launch(boolean running) {
         gate = new RunGate(vcpus.size());
         RunGate opened = gate;
         VcpuEvents events = new VcpuEvents();
@@ -251,10 +283,16 @@ public final class Machine implements AutoCloseable {
         runners = vcpus.stream()
                 .map(v -> new VcpuRunner(name(), v, opened, events))
                 .toList();
-        state = MachineState.RUNNING;
-        startTime();
         runners.forEach(VcpuRunner::start);
-        gate.open();
+        if (running) {
+            startTime();
+            enter(MachineState.RUNNING);
+            gate.open();
+        } else {
+            pauseDevices();
+            stopTime();
+            enter(MachineState.PAUSED);
+        }
     }
 
     private void startTime() {
@@ -282,7 +320,7 @@ public final class Machine implements AutoCloseable {
             holdVcpus();
             pauseDevices();
             stopTime();
-            state = MachineState.PAUSED;
+            enter(MachineState.PAUSED);
         } finally {
             lifecycle.unlock();
         }
@@ -303,7 +341,7 @@ public final class Machine implements AutoCloseable {
             runs.incrementAndGet();
             startTime();
             devices.values().forEach(d -> d.device().resume());
-            state = MachineState.RUNNING;
+            enter(MachineState.RUNNING);
             gate.open();
         } finally {
             lifecycle.unlock();
@@ -338,6 +376,100 @@ public final class Machine implements AutoCloseable {
     private void pauseDevices() {
         List<AttachedDevice> reverse = new ArrayList<>(devices.values()).reversed();
         reverse.forEach(d -> d.device().pause());
+    }
+
+    /**
+     * Runs something that looks at vCPUs, devices or memory while no vCPU is in guest mode; a running machine goes on
+     * afterwards and does not notice more than a short delay. Not for vCPU threads.
+     *
+     * @throws BenchtopException if the machine is closed
+     */
+    public <T> T whileHeld(Supplier<T> action) {
+        lifecycle.lock();
+        try {
+            refuseClosed();
+            boolean reopen = false;
+            if (state == MachineState.RUNNING) {
+                reopen = gate.hold();
+                runners.forEach(VcpuRunner::kick);
+                gate.awaitQuiet();
+            }
+            try {
+                return action.get();
+            } finally {
+                if (reopen) {
+                    gate.open();
+                }
+            }
+        } finally {
+            lifecycle.unlock();
+        }
+    }
+
+    /**
+     * Runs something that uses memory or devices, which stay as long as it runs: {@link #close} waits.
+     *
+     * @throws BenchtopException if the machine is closed
+     */
+    public <T> T whileOpen(Supplier<T> action) {
+        lifecycle.lock();
+        try {
+            refuseClosed();
+            return action.get();
+        } finally {
+            lifecycle.unlock();
+        }
+    }
+
+    private void refuseClosed() {
+        if (state == MachineState.CLOSED) {
+            throw wrongState("be used");
+        }
+    }
+
+    /**
+     * Lets one vCPU execute one instruction while the others wait; the machine is paused afterwards.
+     *
+     * @return false if it did not complete in time, such as a halt without an interrupt
+     * @throws BenchtopException if the machine is stopped or closed
+     */
+    public boolean step(int vcpu, Duration timeout) throws InterruptedException {
+        lifecycle.lockInterruptibly();
+        try {
+            switch (state) {
+                case CREATED -> launch(false);
+                case RUNNING -> pause();
+                case PAUSED -> {}
+                case STOPPED, CLOSED -> throw wrongState("step");
+            }
+            gate.awaitQuiet();
+            Vcpu stepped = vcpus.get(vcpu);
+            debugStop = null;
+            stepping = true;
+            stepped.singleStep(true);
+            startTime();
+            devices.values().forEach(d -> d.device().resume());
+            boolean back = false;
+            try {
+                long deadline = System.nanoTime() + timeout.toNanos();
+                do {
+                    // A kick from before may send the vCPU back at once, having done nothing.
+                    back = gate.pass(vcpu, deadline - System.nanoTime());
+                } while (back && stepping && debugStop == null && System.nanoTime() < deadline);
+                return back && debugStop != null;
+            } finally {
+                if (!back) {
+                    stepped.kick();
+                }
+                gate.awaitQuiet();
+                stepped.singleStep(false);
+                stepping = false;
+                pauseDevices();
+                stopTime();
+            }
+        } finally {
+            lifecycle.unlock();
+        }
     }
 
     /** Resets the machine as the reset button would; a stopped machine stays stopped. */
@@ -375,6 +507,10 @@ public final class Machine implements AutoCloseable {
         setBootState(
                 boot.apply(parts.ram(), new BootFacts(rsdp, vcpus.getFirst().tscKilohertz())));
         debugStop = null;
+        MachineObserver seeing = observer;
+        if (seeing != null) {
+            seeing.reset();
+        }
     }
 
     private void setBootState(BootState boot) {
@@ -403,7 +539,7 @@ public final class Machine implements AutoCloseable {
                 pauseDevices();
                 stopTime();
             }
-            state = MachineState.STOPPED;
+            enter(MachineState.STOPPED);
             exit.complete(why);
         } finally {
             lifecycle.unlock();
@@ -478,7 +614,7 @@ public final class Machine implements AutoCloseable {
                 return;
             }
             end(new MachineExit.Stopped());
-            state = MachineState.CLOSED;
+            enter(MachineState.CLOSED);
             closeDevices();
             parts.close();
         } finally {
@@ -644,7 +780,12 @@ public final class Machine implements AutoCloseable {
     private final class BusHost implements CpuHost {
         @Override
         public long pioRead(int vcpu, int port, int size) {
-            return pio.read(port, size);
+            long value = pio.read(port, size);
+            MachineObserver seeing = observer;
+            if (seeing != null) {
+                seeing.access(vcpu, AddressSpace.PIO, false, port, size, value);
+            }
+            return value;
         }
 
         @Override
@@ -652,12 +793,22 @@ public final class Machine implements AutoCloseable {
             if (!ioEvents.ring(AddressSpace.PIO, port, size, value)) {
                 pio.write(port, size, value);
             }
+            MachineObserver seeing = observer;
+            if (seeing != null) {
+                seeing.access(vcpu, AddressSpace.PIO, true, port, size, value);
+            }
         }
 
         @Override
         public long mmioRead(int vcpu, long gpa, int size) {
             VcpuMmio local = vcpuMmio;
-            return local != null && local.decodes(vcpu, gpa) ? local.read(vcpu, gpa, size) : mmio.read(gpa, size);
+            long value =
+                    local != null && local.decodes(vcpu, gpa) ? local.read(vcpu, gpa, size) : mmio.read(gpa, size);
+            MachineObserver seeing = observer;
+            if (seeing != null) {
+                seeing.access(vcpu, AddressSpace.MMIO, false, gpa, size, value);
+            }
+            return value;
         }
 
         @Override
@@ -667,6 +818,10 @@ public final class Machine implements AutoCloseable {
                 local.write(vcpu, gpa, size, value);
             } else if (!ioEvents.ring(AddressSpace.MMIO, gpa, size, value)) {
                 mmio.write(gpa, size, value);
+            }
+            MachineObserver seeing = observer;
+            if (seeing != null) {
+                seeing.access(vcpu, AddressSpace.MMIO, true, gpa, size, value);
             }
         }
 
@@ -716,6 +871,7 @@ public final class Machine implements AutoCloseable {
 
         @Override
         public void shutdown(Vcpu vcpu) {
+            stepping = false;
             // A guest that faults again after each reset would fill the log.
             Level level = tripleFaultSeen ? Level.DEBUG : Level.WARNING;
             tripleFaultSeen = true;
@@ -726,11 +882,14 @@ public final class Machine implements AutoCloseable {
         @Override
         public void debug(Vcpu vcpu, VcpuExit.Debug stop) {
             debugStop = new DebugStop(vcpu.index(), stop.rip());
-            later(Machine.this::pause);
+            if (!stepping) {
+                later(Machine.this::pause);
+            }
         }
 
         @Override
         public void failed(Vcpu vcpu, VcpuExit.Failed failure) {
+            stepping = false;
             String bytes = failure.instructionBytes().length == 0
                     ? "not readable"
                     : HexFormat.ofDelimiter(" ").formatHex(failure.instructionBytes());
@@ -740,11 +899,13 @@ public final class Machine implements AutoCloseable {
 
         @Override
         public void halted(Vcpu vcpu) {
+            stepping = false;
             fail("vcpu" + vcpu.index() + " halted and the machine has no interrupt controller to wake it");
         }
 
         @Override
         public void crashed(Vcpu vcpu, Throwable cause) {
+            stepping = false;
             LOG.log(Level.ERROR, "vcpu" + vcpu.index() + " thread of " + name() + " crashed", cause);
             fail("internal error in vcpu" + vcpu.index() + ": " + cause);
         }

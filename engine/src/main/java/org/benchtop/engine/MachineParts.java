@@ -334,7 +334,8 @@ final class MachineParts implements AutoCloseable {
     BlockBackend takeDrive(String name, String user) {
         BlockBackend backend = openDrive(name);
         use("drive", name, user);
-        return new InstrumentedBackend(name, backend, machine.statistics().entry(name));
+        return new InstrumentedBackend(
+                machine, name, backend, machine.statistics().entry(name));
     }
 
     Chardev takeChardev(String name, String user) {

@@ -9,6 +9,8 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p>The fast path of {@link #enter} is one volatile read.
  */
 final class RunGate {
+    private static final int NOBODY = -1;
+
     private enum Mode {
         OPEN,
         HELD,
@@ -18,6 +20,9 @@ final class RunGate {
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private int inside;
+    /** The vCPU that may pass once although the gate is held, or {@link #NOBODY}. */
+    private int passer = NOBODY;
+
     private volatile Mode mode = Mode.HELD;
 
     /** A held gate for a number of vCPU threads. */
@@ -26,7 +31,7 @@ final class RunGate {
     }
 
     /** A vCPU thread asks to run; waits while held; false when it must end. */
-    boolean enter() {
+    boolean enter(int vcpu) {
         if (mode == Mode.OPEN) {
             return true;
         }
@@ -34,11 +39,12 @@ final class RunGate {
         try {
             inside--;
             changed.signalAll();
-            while (mode == Mode.HELD) {
+            while (mode == Mode.HELD && passer != vcpu) {
                 changed.awaitUninterruptibly();
             }
             inside++;
-            return mode == Mode.OPEN;
+            passer = NOBODY;
+            return mode != Mode.ENDED;
         } finally {
             lock.unlock();
         }
@@ -67,13 +73,15 @@ final class RunGate {
         }
     }
 
-    /** Holds the vCPUs from their next {@link #enter} on, without waiting for them. */
-    void hold() {
+    /** Holds the vCPUs from their next {@link #enter} on, without waiting for them; false if they were held before. */
+    boolean hold() {
         lock.lock();
         try {
-            if (mode == Mode.OPEN) {
+            boolean wasOpen = mode == Mode.OPEN;
+            if (wasOpen) {
                 mode = Mode.HELD;
             }
+            return wasOpen;
         } finally {
             lock.unlock();
         }
@@ -86,6 +94,31 @@ final class RunGate {
             mode = Mode.ENDED;
             changed.signalAll();
         } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Lets one vCPU through a held gate once and waits until it is back; all vCPUs are quiet before.
+     *
+     * @return false if it was still running when the time was up
+     */
+    boolean pass(int vcpu, long timeoutNanos) throws InterruptedException {
+        lock.lock();
+        try {
+            passer = vcpu;
+            changed.signalAll();
+            long left = timeoutNanos;
+            while (mode == Mode.HELD && (passer != NOBODY || inside > 0)) {
+                if (left <= 0) {
+                    passer = NOBODY;
+                    return inside == 0;
+                }
+                left = changed.awaitNanos(left);
+            }
+            return true;
+        } finally {
+            passer = NOBODY;
             lock.unlock();
         }
     }

@@ -62,7 +62,7 @@ final class VcpuRunner {
 
     private void loop() {
         try {
-            while (gate.enter()) {
+            while (gate.enter(vcpu.index())) {
                 step();
             }
         } catch (Throwable e) {

@@ -567,6 +567,16 @@ final class KvmVcpu implements Vcpu {
     }
 
     @Override
+    public byte[] extendedState() {
+        return registers.extendedState();
+    }
+
+    @Override
+    public long[] debugRegisters() {
+        return registers.debugRegisters();
+    }
+
+    @Override
     public OptionalLong translate(long virtualAddress) {
         return registers.translate(virtualAddress);
     }

@@ -275,6 +275,21 @@ final class VcpuRegisters {
         return Math.max(KvmXsave.MIN_SIZE, system.value(KvmCap.XSAVE2));
     }
 
+    /** The XSAVE area; where KVM has none, the part of it that {@code kvm_fpu} does not spell differently: nothing. */
+    byte[] extendedState() {
+        return system.has(KvmCap.XSAVE) ? floatingPoint() : new byte[0];
+    }
+
+    /** DR0 to DR3, DR6 and DR7 ({@code kvm_debugregs}). */
+    long[] debugRegisters() {
+        byte[] struct = getIf(KvmCap.DEBUGREGS, "KVM_GET_DEBUGREGS", KvmIoctl.KVM_GET_DEBUGREGS, KvmDebugregs.SIZE);
+        long[] values = new long[struct.length == 0 ? 0 : 6];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = MemorySegment.ofArray(struct).get(ValueLayout.JAVA_LONG_UNALIGNED, 8L * i);
+        }
+        return values;
+    }
+
     private byte[] floatingPoint() {
         if (system.has(KvmCap.XSAVE2)) {
             return get("KVM_GET_XSAVE2", KvmIoctl.KVM_GET_XSAVE2, xsaveBytes());

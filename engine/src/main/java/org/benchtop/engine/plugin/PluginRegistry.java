@@ -78,11 +78,7 @@ public final class PluginRegistry implements AutoCloseable {
      *     or brings a name that is taken
      */
     public PluginRegistry with(List<Path> moreJars) {
-        PluginRegistry registry = new PluginRegistry();
-        registry.plugins.addAll(plugins);
-        types.forEach((kind, byName) -> registry.types(kind).putAll(byName));
-        registry.warnings.addAll(warnings);
-        registry.jars.addAll(jars);
+        PluginRegistry registry = copy();
         try {
             for (Path jar : moreJars) {
                 registry.addJar(jar);
@@ -91,6 +87,38 @@ public final class PluginRegistry implements AutoCloseable {
             registry.close();
             throw e;
         }
+        return registry;
+    }
+
+    /**
+     * This registry and a plugin that exists already, such as one written in a notebook. This one stays as it is.
+     *
+     * @param origin where it comes from, for messages
+     * @throws BenchtopException of kind PLUGIN if it is made for another SPI, brings a name that is taken, or throws
+     */
+    public PluginRegistry with(Plugin plugin, String origin) {
+        PluginRegistry registry = copy();
+        try {
+            Candidate candidate = candidate(plugin, false, origin, true);
+            registry.register(candidate.plugin(), candidate.types());
+        } catch (RuntimeException | LinkageError | StackOverflowError | AssertionError e) {
+            if (e instanceof BenchtopException own) {
+                throw own;
+            }
+            throw BenchtopException.of(
+                    ErrorKind.PLUGIN,
+                    "plugin " + plugin.getClass().getName() + " of " + origin + " failed: " + rootMessage(e),
+                    e);
+        }
+        return registry;
+    }
+
+    private PluginRegistry copy() {
+        PluginRegistry registry = new PluginRegistry();
+        registry.plugins.addAll(plugins);
+        types.forEach((kind, byName) -> registry.types(kind).putAll(byName));
+        registry.warnings.addAll(warnings);
+        registry.jars.addAll(jars);
         return registry;
     }
 
@@ -163,19 +191,9 @@ public final class PluginRegistry implements AutoCloseable {
 
     private void add(ServiceLoader.Provider<Plugin> provider, Optional<Path> jar) {
         String origin = jar.map(Path::toString).orElseGet(() -> origin(provider.type()));
-        List<Pending> pending = new ArrayList<>();
-        LoadedPlugin loaded;
+        Candidate candidate;
         try {
-            Plugin plugin = provider.get();
-            SpiVersion version = plugin.spiVersion();
-            loaded = new LoadedPlugin(plugin.name(), version, origin, jar.isEmpty());
-            if (version.major() != Spi.MAJOR) {
-                throw BenchtopException.of(
-                        ErrorKind.PLUGIN,
-                        "plugin " + loaded + " was built for SPI " + version + ", this Benchtop has SPI "
-                                + new SpiVersion(Spi.MAJOR, Spi.MINOR));
-            }
-            collect(plugin, pending, jar.isPresent());
+            candidate = candidate(provider.get(), jar.isEmpty(), origin, jar.isPresent());
         } catch (BenchtopException e) {
             if (jar.isPresent()) {
                 throw e;
@@ -186,7 +204,23 @@ public final class PluginRegistry implements AutoCloseable {
             warnings.add("skipped plugin " + provider.type().getName() + " of " + origin + ": " + rootMessage(e));
             return;
         }
-        register(loaded, pending);
+        register(candidate.plugin(), candidate.types());
+    }
+
+    private record Candidate(LoadedPlugin plugin, List<Pending> types) {}
+
+    private static Candidate candidate(Plugin plugin, boolean builtIn, String origin, boolean checkOptions) {
+        SpiVersion version = plugin.spiVersion();
+        LoadedPlugin loaded = new LoadedPlugin(plugin.name(), version, origin, builtIn);
+        if (version.major() != Spi.MAJOR) {
+            throw BenchtopException.of(
+                    ErrorKind.PLUGIN,
+                    "plugin " + loaded + " was built for SPI " + version + ", this Benchtop has SPI "
+                            + new SpiVersion(Spi.MAJOR, Spi.MINOR));
+        }
+        List<Pending> pending = new ArrayList<>();
+        collect(plugin, pending, checkOptions);
+        return new Candidate(loaded, pending);
     }
 
     private record Pending(TypeKind kind, String name, String summary, Object type) {}

@@ -31,7 +31,7 @@ public final class DebianGuest {
     private static final String INITRD = "initrd.cpio";
     private static final String NOTE = "description";
     /** Changes when the same options give other files. */
-    private static final String FORMAT = "1";
+    private static final String FORMAT = "2";
 
     private static final List<String> LEFT_OUT =
             List.of("usr/share/doc/", "usr/share/man/", "usr/share/info/", "usr/share/locale/", "usr/share/lintian/");
@@ -195,6 +195,7 @@ public final class DebianGuest {
         otherDebs.forEach(deb -> addPackage(deb, image));
         image.symbolicLink("init", "/etc/benchtop/init");
         image.file("etc/benchtop/init", 0755, InitScript.text());
+        image.file(ExitProgram.PATH, 0755, ExitProgram.elf());
         image.file("etc/passwd", 0644, "root:x:0:0:root:/root:/bin/sh\n");
         image.file("etc/group", 0644, "root:x:0:\n");
         script().ifPresent(script -> image.file(InitScript.USER_SCRIPT, 0755, script));

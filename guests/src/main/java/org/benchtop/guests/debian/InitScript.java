@@ -39,7 +39,7 @@ final class InitScript {
             umount -a -r -t ext2,ext3,ext4,xfs,btrfs,vfat,iso9660 2>/dev/null
             if [ "$status" -ne 0 ]; then
               echo "benchtop: the script ended with exit code $status" >&2
-              printf "\\\\x$(printf %02x "$status")" | dd of=/dev/port bs=1 seek=1281 2>/dev/null
+              benchtop-exit "$status"
             fi
             poweroff -f
             """;

@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * What a kernel module says about itself in its section {@code .modinfo}.
@@ -47,6 +48,7 @@ record ModuleInfo(List<String> depends, List<String> softBefore) {
             if (name >= 0 && startsWith(elf, name, ".modinfo\0")) {
                 int offset = Math.toIntExact(file.getLong(header + 0x18));
                 int length = Math.toIntExact(file.getLong(header + 0x20));
+                Objects.checkFromIndexSize(offset, length, elf.length);
                 return new String(Arrays.copyOfRange(elf, offset, offset + length), StandardCharsets.UTF_8);
             }
         }

@@ -42,7 +42,8 @@ class DebianGuestTest {
         }
     }
 
-    private String boot(DebianFiles files, String cmdline) throws IOException, InterruptedException {
+    /** Boots with a device at the exit port, which makes QEMU end with twice the code plus one. */
+    private String boot(DebianFiles files, String cmdline, int code) throws IOException, InterruptedException {
         Qemu.assumeInstalled();
         Path disk = folder.resolve("disk.img");
         Files.write(disk, new byte[1 << 20]);
@@ -65,6 +66,8 @@ class DebianGuestTest {
                         files.initrd().toString(),
                         "-append",
                         cmdline,
+                        "-device",
+                        "isa-debug-exit,iobase=0x501,iosize=1",
                         "-serial",
                         "file:" + console,
                         "-drive",
@@ -72,7 +75,8 @@ class DebianGuestTest {
                 .inheritIO()
                 .start();
         try {
-            assertTrue(qemu.waitFor(3, TimeUnit.MINUTES), "the guest does not power off");
+            assertTrue(qemu.waitFor(4, TimeUnit.MINUTES), "the guest does not end");
+            assertEquals(2 * code + 1, qemu.exitValue());
         } finally {
             qemu.destroyForcibly();
         }
@@ -80,11 +84,11 @@ class DebianGuestTest {
     }
 
     @Test
-    void cloudKernelRunsTheScriptWithItsModulesAndPowersOff() throws IOException, InterruptedException {
+    void cloudKernelRunsTheScriptWithItsModulesAndEndsWithItsCode() throws IOException, InterruptedException {
         DebianFiles files = prepare(
                 DebianOptions.minimal().withModules("virtio_pci", "virtio_blk").withScript(SCRIPT));
 
-        String console = boot(files, "console=ttyS0 quiet panic=-1");
+        String console = boot(files, "console=ttyS0 quiet panic=-1", 7);
 
         assertTrue(console.matches("(?s).*release \\d+\\.\\d+.*-cloud-amd64\\n.*"), console);
         assertTrue(console.contains("virtio_blk "), console);

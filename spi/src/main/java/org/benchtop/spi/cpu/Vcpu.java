@@ -38,6 +38,19 @@ public interface Vcpu extends AutoCloseable {
     /** Sets an MSR; false if refused. */
     boolean msr(int index, long value);
 
+    /**
+     * x87, SSE and AVX registers: an XSAVE area in standard format (Intel SDM vol. 1, 13.4); its first 512 bytes alone
+     * where there is no more, empty if the engine does not show them.
+     */
+    default byte[] extendedState() {
+        return new byte[0];
+    }
+
+    /** DR0 to DR3, DR6 and DR7; empty if the engine does not show them. */
+    default long[] debugRegisters() {
+        return new long[0];
+    }
+
     /** Walks the guest's page tables as a supervisor read would; empty if unmapped. Has no side effect. */
     OptionalLong translate(long virtualAddress);
 

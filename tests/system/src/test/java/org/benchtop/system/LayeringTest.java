@@ -24,6 +24,7 @@ class LayeringTest {
         "org.benchtop.block..",
         "org.benchtop.virtio..",
         "org.benchtop.ide..",
+        "org.benchtop.softcpu..",
         "org.benchtop.guests..",
         "org.benchtop.bench..",
         "org.benchtop.shell..",
@@ -58,6 +59,9 @@ class LayeringTest {
     static final ArchRule ideDevicesKnowOnlyTheSpi = onlySpiBelow("org.benchtop.ide..");
 
     @ArchTest
+    static final ArchRule softwareCpuKnowsOnlyTheSpi = onlySpiBelow("org.benchtop.softcpu..");
+
+    @ArchTest
     static final ArchRule guestsKnowOnlyTheSpi = onlySpiBelow("org.benchtop.guests..");
 
     @ArchTest
@@ -71,6 +75,7 @@ class LayeringTest {
                     "org.benchtop.block..",
                     "org.benchtop.virtio..",
                     "org.benchtop.ide..",
+                    "org.benchtop.softcpu..",
                     "org.benchtop.guests..",
                     "org.benchtop.bench..",
                     "org.benchtop.shell..");
@@ -86,6 +91,7 @@ class LayeringTest {
                     "org.benchtop.block..",
                     "org.benchtop.virtio..",
                     "org.benchtop.ide..",
+                    "org.benchtop.softcpu..",
                     "org.benchtop.shell..");
 
     @ArchTest
@@ -95,7 +101,11 @@ class LayeringTest {
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage(
-                    "org.benchtop.pc..", "org.benchtop.block..", "org.benchtop.virtio..", "org.benchtop.ide..");
+                    "org.benchtop.pc..",
+                    "org.benchtop.block..",
+                    "org.benchtop.virtio..",
+                    "org.benchtop.ide..",
+                    "org.benchtop.softcpu..");
 
     @ArchTest
     static final ArchRule nativeCallsStayInTwoPackages = noClasses()
@@ -106,9 +116,11 @@ class LayeringTest {
             .belongToAnyOf(Linker.class, SymbolLookup.class);
 
     @ArchTest
-    static final ArchRule memoryIsReinterpretedInTwoPackages = noClasses()
+    static final ArchRule memoryIsReinterpretedInTwoPackagesAndOneClass = noClasses()
             .that()
             .resideOutsideOfPackages("org.benchtop.engine.linux..", "org.benchtop.engine.kvm..")
+            .and()
+            .doNotHaveFullyQualifiedName("org.benchtop.softcpu.HostMemory")
             .should()
             .callMethodWhere(target(name("reinterpret")).and(target(owner(assignableTo(MemorySegment.class)))));
 

@@ -1,0 +1,225 @@
+package org.benchtop.softcpu;
+
+import java.util.Arrays;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which host pages hold decoded code. Look-ups take no lock and allocate nothing; they see a page as soon as {@link
+ * #pageFor} has returned.
+ */
+final class CodePages {
+    /** Decoded code of one page. Guarded by the {@link CodePages} that made it, except where noted. */
+    static final class Page {
+        final long host;
+        /** One bit per 64 bytes that some block was decoded from; read without the lock. */
+        volatile long granules;
+
+        /** Counts invalidations. */
+        private long version;
+
+        private @Nullable Block[] blocks = new Block[8];
+        private int count;
+
+        Page(long host) {
+            this.host = host;
+        }
+
+        private void add(Block block) {
+            if (count == blocks.length) {
+                blocks = Arrays.copyOf(blocks, count * 2);
+            }
+            blocks[count++] = block;
+        }
+    }
+
+    private record Table(long[] keys, @Nullable Page[] pages) {}
+
+    private volatile Table table = new Table(new long[1024], new Page[1024]);
+    private int used;
+
+    private static int slot(long host, int length) {
+        long h = (host >>> 12) * 0x9e37_79b9_7f4a_7c15L;
+        return (int) (h >>> 40) & length - 1;
+    }
+
+    /** The page at a host address, or null if no code was decoded from it. */
+    @Nullable
+    Page at(long host) {
+        Table t = table;
+        long key = host & Cpu.PAGE_MASK;
+        int i = slot(key, t.keys.length);
+        while (true) {
+            Page page = t.pages[i];
+            if (page == null) {
+                return null;
+            }
+            if (page.host == key) {
+                return page;
+            }
+            i = i + 1 & t.keys.length - 1;
+        }
+    }
+
+    synchronized Page pageFor(long host) {
+        Page existing = at(host);
+        if (existing != null) {
+            return existing;
+        }
+        if (used * 2 > table.keys.length) {
+            grow();
+        }
+        Page page = new Page(host & Cpu.PAGE_MASK);
+        insert(table, page);
+        used++;
+        // Publishes the element to readers of the volatile field.
+        table = new Table(table.keys, table.pages);
+        return page;
+    }
+
+    private static void insert(Table t, Page page) {
+        int i = slot(page.host, t.keys.length);
+        while (t.pages[i] != null) {
+            i = i + 1 & t.keys.length - 1;
+        }
+        t.keys[i] = page.host;
+        t.pages[i] = page;
+    }
+
+    private void grow() {
+        Table old = table;
+        Table bigger = new Table(new long[old.keys.length * 2], new Page[old.keys.length * 2]);
+        for (Page page : old.pages) {
+            if (page != null) {
+                insert(bigger, page);
+            }
+        }
+        table = bigger;
+    }
+
+    /** Whether decoded code overlaps a range inside one page. Any thread. */
+    boolean overlaps(long host, int length) {
+        Page page = at(host);
+        return page != null && (page.granules & bits(host, length)) != 0;
+    }
+
+    static long bits(long host, int length) {
+        int first = (int) (host & 4095) >> 6;
+        int last = (int) (host + length - 1 & 4095) >> 6;
+        return -1L >>> 63 - (last - first) << first;
+    }
+
+    synchronized @Nullable Block find(long host, long rip, int mode) {
+        Page page = at(host);
+        if (page == null) {
+            return null;
+        }
+        for (int i = 0; i < page.count; i++) {
+            Block block = Objects.requireNonNull(page.blocks[i]);
+            if (block.rip == rip && block.mode == mode) {
+                return block;
+            }
+        }
+        return null;
+    }
+
+    /** For {@link #add}: changes whenever code of the page is dropped. */
+    synchronized long version(long host) {
+        return pageFor(host).version;
+    }
+
+    /**
+     * Marks where a block is decoded from, so that device writes from now on are seen; processors see them once their TLBs no
+     * longer let them write.
+     *
+     * @return whether this is the first code of the page
+     */
+    synchronized boolean claim(long host, int length) {
+        Page page = pageFor(host);
+        boolean first = page.granules == 0;
+        page.granules |= bits(host, length);
+        return first;
+    }
+
+    /** Adds a block unless its page was written since the version was taken. */
+    synchronized boolean add(Block block, long version) {
+        Page page = pageFor(block.host);
+        if (page.version != version) {
+            return false;
+        }
+        page.add(block);
+        if (block.secondHost != 0) {
+            pageFor(block.secondHost).add(block);
+        }
+        return true;
+    }
+
+    /** Drops the code that overlaps a range inside one page, which was written. Any thread. */
+    synchronized void invalidate(long host, int length) {
+        Page page = at(host);
+        if (page == null) {
+            return;
+        }
+        long written = bits(host, length);
+        long left = 0;
+        int kept = 0;
+        for (int i = 0; i < page.count; i++) {
+            Block block = Objects.requireNonNull(page.blocks[i]);
+            long covered = block.covers(page.host);
+            if ((covered & written) == 0) {
+                page.blocks[kept++] = block;
+                left |= covered;
+                continue;
+            }
+            if (block.valid) {
+                block.invalidate();
+                long first = block.host & Cpu.PAGE_MASK;
+                if (block.secondHost != 0) {
+                    remove(first == page.host ? block.secondHost : first, block);
+                }
+            }
+        }
+        Arrays.fill(page.blocks, kept, page.count, null);
+        page.count = kept;
+        page.granules = left;
+        page.version++;
+    }
+
+    private void remove(long host, Block block) {
+        Page page = at(host);
+        if (page == null) {
+            return;
+        }
+        int kept = 0;
+        for (int i = 0; i < page.count; i++) {
+            if (page.blocks[i] != block) {
+                page.blocks[kept++] = page.blocks[i];
+            }
+        }
+        page.count = kept;
+    }
+
+    /** Installs a translation unless the code has changed meanwhile. */
+    synchronized void install(Block block, Translator.Translation translation) {
+        boolean current = true;
+        long covers = 0;
+        for (Block part : translation.parts()) {
+            current &= part.valid;
+            covers |= part.covers(block.host & Cpu.PAGE_MASK);
+        }
+        if (current && block.steps == null) {
+            block.translated(translation.region(), covers);
+        }
+    }
+
+    /** Drops everything. */
+    synchronized void clear() {
+        for (Page page : table.pages) {
+            if (page != null) {
+                invalidate(page.host, 4096);
+            }
+        }
+        table = new Table(new long[1024], new Page[1024]);
+        used = 0;
+    }
+}

@@ -1,0 +1,922 @@
+package org.benchtop.softcpu;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.Arrays;
+import java.util.OptionalLong;
+import java.util.concurrent.locks.LockSupport;
+import org.benchtop.spi.BenchtopException;
+import org.benchtop.spi.ErrorKind;
+import org.benchtop.spi.cpu.DescriptorTable;
+import org.benchtop.spi.cpu.ExitCounts;
+import org.benchtop.spi.cpu.LocalApic;
+import org.benchtop.spi.cpu.Registers;
+import org.benchtop.spi.cpu.SegmentRegister;
+import org.benchtop.spi.cpu.SpecialRegisters;
+import org.benchtop.spi.cpu.Vcpu;
+import org.benchtop.spi.cpu.VcpuExit;
+import org.benchtop.spi.state.SavedState;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A vCPU of the software CPU. {@link #run} executes blocks until somebody asks for something: every request is a bit of
+ * {@link Cpu#pending}, which is looked at between blocks.
+ */
+final class SoftVcpu implements Vcpu {
+    static final int KICK = 1;
+    static final int INTERRUPT = 1 << 1;
+    static final int NMI = 1 << 2;
+    static final int INIT = 1 << 3;
+    static final int STARTUP = 1 << 4;
+    static final int FLUSH = 1 << 5;
+    static final int EXCLUSIVE = 1 << 6;
+    /** HLT was executed. */
+    static final int HALT = 1 << 7;
+    /** One instruction at a time: RFLAGS.TF or a debugger. */
+    static final int STEP = 1 << 8;
+    /** A watchpoint was hit. */
+    static final int WATCH = 1 << 9;
+    /** There are breakpoints: one block at a time. */
+    static final int BREAKPOINTS = 1 << 10;
+    /** Code has changed under a processor that may be inside it. */
+    static final int CODE = 1 << 11;
+
+    /** Requests that stay, and wake nobody. */
+    private static final int MODES = STEP | BREAKPOINTS;
+
+    private static final VarHandle PENDING;
+    private static final VarHandle IN_GUEST;
+
+    static {
+        try {
+            MethodHandles.Lookup lookup = MethodHandles.lookup();
+            PENDING = lookup.findVarHandle(Cpu.class, "pending", int.class);
+            IN_GUEST = lookup.findVarHandle(SoftVcpu.class, "inGuest", boolean.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private enum Activity {
+        RUNNING,
+        /** After power-on or INIT, until a start-up IPI. */
+        WAITING,
+    }
+
+    private final SoftVm vm;
+    private final int index;
+    private final Cpu cpu;
+    private final BlockBuilder builder;
+    private final SoftExits exits = new SoftExits();
+    private Activity activity = Activity.RUNNING;
+    private volatile @Nullable Thread runner;
+    private volatile boolean parked;
+    private volatile int startupVector;
+    private volatile int flushes;
+
+    @SuppressWarnings("unused") // through IN_GUEST
+    private volatile boolean inGuest;
+
+    private volatile boolean closed;
+    /** Interrupts wait for RFLAGS.IF. */
+    private boolean interruptsWaiting;
+
+    private boolean nmiMasked;
+    private boolean nmiWaiting;
+    private boolean singleStep;
+    private long[] breakpoints = {};
+    private long[] debugBreakpoints = {};
+    private long stoppedAt = -1;
+    private long watchedAddress;
+    private @Nullable Insn lastUndefined;
+
+    SoftVcpu(SoftVm vm, int index) {
+        this.vm = vm;
+        this.index = index;
+        this.cpu = new Cpu(vm, this, index, vm.cpuFeatures());
+        this.builder = new BlockBuilder(cpu, vm.code());
+        powerOn();
+    }
+
+    Cpu cpu() {
+        return cpu;
+    }
+
+    // ---- requests ----
+
+    /** What is asked for now. */
+    static int pending(Cpu c) {
+        return (int) PENDING.getAcquire(c);
+    }
+
+    /** Asks for something before the next block. Any thread. */
+    void request(int bit) {
+        int old = (int) PENDING.getAndBitwiseOr(cpu, bit);
+        if ((old & bit) == 0 && parked) {
+            LockSupport.unpark(runner);
+        }
+    }
+
+    private void clear(int bit) {
+        PENDING.getAndBitwiseAnd(cpu, ~bit);
+    }
+
+    @Override
+    public void kick() {
+        request(KICK);
+    }
+
+    @Override
+    public void injectNmi() {
+        request(NMI);
+    }
+
+    @Override
+    public void interruptChanged() {
+        request(INTERRUPT);
+    }
+
+    @Override
+    public void init() {
+        request(INIT);
+    }
+
+    @Override
+    public void startup(int vector) {
+        startupVector = vector;
+        request(STARTUP);
+    }
+
+    @Override
+    public void connect(LocalApic apic) {
+        cpu.apic = apic;
+    }
+
+    /** RFLAGS.IF or the task priority may let interrupts through now. */
+    void interruptsOpened() {
+        if (interruptsWaiting) {
+            interruptsWaiting = false;
+            request(INTERRUPT);
+        }
+    }
+
+    void unmaskNmi() {
+        nmiMasked = false;
+        if (nmiWaiting) {
+            nmiWaiting = false;
+            request(NMI);
+        }
+    }
+
+    void countInterrupt() {
+        exits.count(SoftExits.INTERRUPT);
+    }
+
+    SoftExits counters() {
+        return exits;
+    }
+
+    // ---- being stopped by others ----
+
+    void enterGuest() {
+        while (true) {
+            IN_GUEST.setVolatile(this, true);
+            if (!vm.stopped()) {
+                return;
+            }
+            IN_GUEST.setVolatile(this, false);
+            vm.awaitExclusive();
+        }
+    }
+
+    void leaveGuest() {
+        IN_GUEST.setVolatile(this, false);
+    }
+
+    void awaitOutside() {
+        while ((boolean) IN_GUEST.getVolatile(this)) {
+            Thread.yield();
+        }
+    }
+
+    /** After a request to flush: waits until no stale translation can be used. */
+    void awaitFlush() {
+        if (Thread.currentThread() == runner) {
+            cpu.mmu.flush();
+            return;
+        }
+        int seen = flushes;
+        while ((boolean) IN_GUEST.getVolatile(this)
+                && flushes == seen
+                && ((int) PENDING.getVolatile(cpu) & FLUSH) != 0) {
+            Thread.yield();
+        }
+    }
+
+    // ---- the run loop ----
+
+    @Override
+    public VcpuExit run() {
+        runner = Thread.currentThread();
+        enterGuest();
+        try {
+            return closed ? VcpuExit.Kicked.INSTANCE : loop();
+        } catch (Unimplemented e) {
+            return failed(String.valueOf(e.getMessage()));
+        } catch (Decoder.UnbackedCode e) {
+            return failed("code is executed where there is none: " + e.getMessage());
+        } catch (RuntimeException e) {
+            System.getLogger("org.benchtop.softcpu")
+                    .log(
+                            System.Logger.Level.ERROR,
+                            vm.name() + " vCPU " + index + " at rip=0x" + Long.toHexString(cpu.rip),
+                            e);
+            return failed("internal error of the software CPU: " + e);
+        } finally {
+            leaveGuest();
+            runner = null;
+        }
+    }
+
+    private VcpuExit loop() {
+        while (true) {
+            int pending = (int) PENDING.getVolatile(cpu);
+            if (pending != 0 || activity != Activity.RUNNING || cpu.halted) {
+                VcpuExit exit = serve(pending);
+                if (exit != null) {
+                    return exit;
+                }
+                if (activity != Activity.RUNNING || cpu.halted) {
+                    park();
+                    continue;
+                }
+                if ((cpu.pending & STEP) != 0) {
+                    exit = step();
+                    if (exit != null) {
+                        return exit;
+                    }
+                    continue;
+                }
+            }
+            VcpuExit exit = execute();
+            if (exit != null) {
+                return exit;
+            }
+        }
+    }
+
+    /** Runs blocks until something is pending or a block has to be looked for. */
+    private @Nullable VcpuExit execute() {
+        Cpu c = cpu;
+        Block b;
+        try {
+            b = builder.at(c.rip);
+        } catch (CpuFault fault) {
+            c.linkFrom = null;
+            return raise();
+        }
+        c.found(b);
+        if (c.leaveToSteps) {
+            c.leaveToSteps = false;
+            Block steps = b.steps;
+            if (steps != null) {
+                b = steps;
+            }
+        }
+        if (breakpoints.length + debugBreakpoints.length != 0) {
+            VcpuExit exit = stopAtBreakpoint();
+            if (exit != null) {
+                return exit;
+            }
+            if (c.rip != b.rip) {
+                return null;
+            }
+        }
+        c.inhibit = false;
+        int hot = vm.hot();
+        int i = 0;
+        try {
+            while (true) {
+                Op[] ops = b.ops;
+                for (i = 0; i < ops.length; i++) {
+                    ops[i].run(c);
+                }
+                Block n = b.term.next(c);
+                c.instructions += b.count;
+                if (++b.heat == hot) {
+                    translate(b);
+                }
+                if (n == null) {
+                    return null;
+                }
+                if (c.pending != 0) {
+                    c.rip = n.rip;
+                    return null;
+                }
+                b = n;
+            }
+        } catch (CpuFault fault) {
+            c.rip = b.ripAt(i);
+            c.instructions += i;
+            return raise();
+        } catch (Op.StaleBlock stale) {
+            c.rip = b.ripAt(i);
+            c.instructions += i;
+            return null;
+        } catch (RuntimeException | Error e) {
+            c.rip = b.ripAt(i);
+            throw e;
+        }
+    }
+
+    private void translate(Block block) {
+        if (vm.options().jit()
+                && block.mode == Cpu.MODE_64
+                && breakpoints.length + debugBreakpoints.length == 0
+                && !vm.hooks().active()) {
+            Translator.Translation translation = Translator.translate(vm.code(), block);
+            if (translation != null) {
+                vm.code().install(block, translation);
+            }
+        }
+    }
+
+    private @Nullable VcpuExit raise() {
+        Insn undefined = lastUndefined;
+        lastUndefined = null;
+        if (undefined != null && cpu.fault.vector == CpuFault.UD) {
+            Disassembly.noteUndefined(vm.name(), index, undefined, cpu);
+        }
+        int vector = cpu.fault.vector;
+        int error = cpu.fault.errorCode;
+        if (Interrupts.raise(cpu)) {
+            return null;
+        }
+        exits.count(SoftExits.SHUTDOWN);
+        System.getLogger("org.benchtop.softcpu")
+                .log(
+                        System.Logger.Level.WARNING,
+                        "{0} vCPU {1}: triple fault after vector {2}, error code 0x{3}\n{4}",
+                        vm.name(),
+                        index,
+                        vector,
+                        Integer.toHexString(error),
+                        Disassembly.dump(cpu));
+        return VcpuExit.Shutdown.INSTANCE;
+    }
+
+    /** Handles what is pending; an exit makes {@link #run} return. */
+    private @Nullable VcpuExit serve(int pending) {
+        if ((pending & EXCLUSIVE) != 0) {
+            clear(EXCLUSIVE);
+            leaveGuest();
+            vm.awaitExclusive();
+            enterGuest();
+        }
+        if ((pending & FLUSH) != 0) {
+            clear(FLUSH);
+            cpu.mmu.flush();
+            flushes++;
+        }
+        if ((pending & CODE) != 0) {
+            clear(CODE);
+        }
+        if ((pending & HALT) != 0) {
+            clear(HALT);
+            exits.count(SoftExits.HLT);
+            if (cpu.apic == null) {
+                cpu.halted = false;
+                return VcpuExit.Halted.INSTANCE;
+            }
+        }
+        if ((pending & KICK) != 0) {
+            clear(KICK);
+            exits.count(SoftExits.KICK);
+            return VcpuExit.Kicked.INSTANCE;
+        }
+        if ((pending & WATCH) != 0) {
+            clear(WATCH);
+            exits.count(SoftExits.DEBUG);
+            return new VcpuExit.Debug(cpu.rip);
+        }
+        if ((pending & (INIT | STARTUP)) != 0) {
+            startupSequence(pending);
+        }
+        if (activity == Activity.RUNNING && !cpu.inhibit) {
+            interrupts(pending);
+        }
+        if (tripleFault) {
+            tripleFault = false;
+            exits.count(SoftExits.SHUTDOWN);
+            return VcpuExit.Shutdown.INSTANCE;
+        }
+        return null;
+    }
+
+    private void startupSequence(int pending) {
+        if ((pending & INIT) != 0) {
+            clear(INIT);
+            long instructions = cpu.instructions;
+            powerOn();
+            cpu.instructions = instructions;
+            activity = index == 0 ? Activity.RUNNING : Activity.WAITING;
+        }
+        if ((pending & STARTUP) != 0) {
+            clear(STARTUP);
+            if (activity == Activity.WAITING) {
+                int vector = startupVector;
+                Segments.set(cpu, Cpu.CS, vector << 8, (long) vector << 12, 0xffff, 0x9b);
+                cpu.rip = 0;
+                cpu.modeChanged();
+                activity = Activity.RUNNING;
+            }
+        }
+    }
+
+    private void interrupts(int pending) {
+        if ((pending & NMI) != 0) {
+            clear(NMI);
+            if (nmiMasked) {
+                nmiWaiting = true;
+            } else {
+                nmiMasked = true;
+                cpu.halted = false;
+                deliver(2);
+                return;
+            }
+        }
+        if ((pending & INTERRUPT) == 0) {
+            return;
+        }
+        clear(INTERRUPT);
+        LocalApic apic = cpu.apic;
+        if (apic == null) {
+            return;
+        }
+        if ((cpu.systemFlags & Flags.IF) == 0) {
+            interruptsWaiting = true;
+            return;
+        }
+        if (!apic.interruptPending()) {
+            return;
+        }
+        int vector = apic.acknowledge();
+        if (vector >= 0) {
+            cpu.halted = false;
+            interruptsWaiting = true;
+            deliver(vector);
+            interruptsOpenedIfEnabled();
+        }
+    }
+
+    private void interruptsOpenedIfEnabled() {
+        if ((cpu.systemFlags & Flags.IF) != 0) {
+            interruptsOpened();
+        }
+    }
+
+    private void deliver(int vector) {
+        try {
+            Interrupts.deliver(cpu, vector, Interrupts.EVENT, false, 0);
+        } catch (CpuFault fault) {
+            tripleFault = !Interrupts.raise(cpu);
+        }
+    }
+
+    private boolean tripleFault;
+
+    private void park() {
+        parked = true;
+        leaveGuest();
+        try {
+            while (((int) PENDING.getVolatile(cpu) & ~MODES) == 0) {
+                LockSupport.park(this);
+            }
+        } finally {
+            parked = false;
+            enterGuest();
+        }
+    }
+
+    // ---- debugging ----
+
+    /** Executes one instruction. */
+    private @Nullable VcpuExit step() {
+        Cpu c = cpu;
+        boolean trap = (c.systemFlags & Flags.TF) != 0;
+        if (!trap && !singleStep) {
+            clear(STEP);
+        }
+        c.inhibit = false;
+        long rip = c.rip;
+        try {
+            Insn in = builder.single();
+            c.rip = in.next();
+            InsnHandler handler = in.handler;
+            if (handler == null) {
+                undefined(in);
+                throw c.ud();
+            }
+            handler.execute(c, in);
+            c.instructions++;
+            if (trap && (c.systemFlags & Flags.TF) != 0) {
+                c.dr[6] |= 1 << 14;
+                c.fault(CpuFault.DB);
+                VcpuExit exit = raise();
+                if (exit != null) {
+                    return exit;
+                }
+            }
+        } catch (CpuFault fault) {
+            c.rip = rip;
+            VcpuExit exit = raise();
+            if (exit != null) {
+                return exit;
+            }
+        }
+        if (singleStep) {
+            exits.count(SoftExits.DEBUG);
+            return new VcpuExit.Debug(c.rip);
+        }
+        return null;
+    }
+
+    boolean isBreakpoint(long linear) {
+        for (long address : breakpoints) {
+            if (address == linear) {
+                return true;
+            }
+        }
+        for (long address : debugBreakpoints) {
+            if (address == linear) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private @Nullable VcpuExit stopAtBreakpoint() {
+        long linear = cpu.codeLinear(cpu.rip);
+        for (long address : breakpoints) {
+            if (address == linear) {
+                if (stoppedAt == linear) {
+                    stoppedAt = -1;
+                    return null;
+                }
+                stoppedAt = linear;
+                exits.count(SoftExits.DEBUG);
+                return new VcpuExit.Debug(cpu.rip);
+            }
+        }
+        if ((cpu.systemFlags & Flags.RF) != 0) {
+            cpu.systemFlags &= ~(long) Flags.RF;
+            return null;
+        }
+        for (int i = 0; i < 4; i++) {
+            if (codeBreakpoint(i) && cpu.dr[i] == linear) {
+                cpu.dr[6] = cpu.dr[6] & ~15L | 1L << i;
+                cpu.fault(CpuFault.DB);
+                cpu.systemFlags |= Flags.RF;
+                VcpuExit exit = raise();
+                if (exit != null) {
+                    return exit;
+                }
+                return null;
+            }
+        }
+        return null;
+    }
+
+    private boolean codeBreakpoint(int i) {
+        long dr7 = cpu.dr[7];
+        return (dr7 >>> 2 * i & 3) != 0 && (dr7 >>> 16 + 4 * i & 15) == 0;
+    }
+
+    void debugRegistersChanged() {
+        long[] addresses = new long[4];
+        int n = 0;
+        for (int i = 0; i < 4; i++) {
+            if (codeBreakpoint(i)) {
+                addresses[n++] = cpu.dr[i];
+            }
+        }
+        long[] next = Arrays.copyOf(addresses, n);
+        if (!Arrays.equals(next, debugBreakpoints)) {
+            debugBreakpoints = next;
+            breakpointsChanged();
+        }
+    }
+
+    void watchHit(long linear, boolean write) {
+        watchedAddress = linear;
+        request(WATCH);
+    }
+
+    /** The address of the last watchpoint hit. */
+    long watchedAddress() {
+        return watchedAddress;
+    }
+
+    @Override
+    public void singleStep(boolean enabled) {
+        singleStep = enabled;
+        if (enabled) {
+            request(STEP);
+        }
+    }
+
+    @Override
+    public void breakpoints(long[] virtualAddresses) {
+        breakpoints = virtualAddresses.clone();
+        stoppedAt = -1;
+        breakpointsChanged();
+    }
+
+    private void breakpointsChanged() {
+        if (breakpoints.length + debugBreakpoints.length == 0) {
+            clear(BREAKPOINTS);
+        } else {
+            request(BREAKPOINTS);
+        }
+        vm.code().clear();
+    }
+
+    /** An undefined opcode is about to raise #UD. */
+    void undefined(Insn in) {
+        lastUndefined = in;
+    }
+
+    private VcpuExit failed(String reason) {
+        exits.count(SoftExits.FAILED);
+        return new VcpuExit.Failed(reason, cpu.rip, Disassembly.bytesAt(cpu, cpu.rip));
+    }
+
+    // ---- time ----
+
+    long tsc() {
+        return vm.clockNanos() + cpu.tscOffset;
+    }
+
+    void tsc(long value) {
+        cpu.tscOffset = value - vm.clockNanos();
+    }
+
+    @Override
+    public OptionalLong tscKilohertz() {
+        return OptionalLong.of(SoftVm.TSC_HZ / 1000);
+    }
+
+    // ---- state ----
+
+    private void powerOn() {
+        Cpu c = cpu;
+        Arrays.fill(c.r, 0);
+        c.r[Cpu.RDX] = 0x600;
+        c.rip = 0xfff0;
+        c.setStatus(0);
+        c.systemFlags = 0;
+        for (int seg = 0; seg < 6; seg++) {
+            Segments.set(c, seg, 0, 0, 0xffff, 0x93);
+        }
+        Segments.set(c, Cpu.CS, 0xf000, 0xffff_0000L, 0xffff, 0x9b);
+        Segments.set(c, Cpu.TR, 0, 0, 0xffff, 0x8b);
+        Segments.set(c, Cpu.LDTR, 0, 0, 0xffff, 0x82);
+        c.gdtBase = 0;
+        c.gdtLimit = 0xffff;
+        c.idtBase = 0;
+        c.idtLimit = 0xffff;
+        c.cr0 = 0x6000_0010L;
+        c.cr2 = 0;
+        c.cr3 = 0;
+        c.cr4 = 0;
+        c.efer = 0;
+        c.xcr0 = 1;
+        c.cpl = 0;
+        Arrays.fill(c.dr, 0);
+        c.dr[6] = 0xffff_0ff0L;
+        c.dr[7] = 0x400;
+        c.star = 0;
+        c.lstar = 0;
+        c.cstar = 0;
+        c.sfmask = 0;
+        c.kernelGsBase = 0;
+        c.sysenterCs = 0;
+        c.sysenterEsp = 0;
+        c.sysenterEip = 0;
+        c.tscAux = 0;
+        c.specCtrl = 0;
+        c.pat = 0x0007_0406_0007_0406L;
+        c.miscEnable = 1;
+        c.mtrrDefType = 0;
+        Arrays.fill(c.mtrr, 0);
+        c.apicBase = 0xfee0_0800L | (index == 0 ? 0x100 : 0);
+        c.fpu.reset();
+        c.halted = false;
+        c.inhibit = false;
+        c.linkFrom = null;
+        nmiMasked = false;
+        nmiWaiting = false;
+        interruptsWaiting = true;
+        c.mmu.flush();
+        c.modeChanged();
+    }
+
+    @Override
+    public void reset() {
+        clear(NMI | INIT | STARTUP | INTERRUPT | HALT);
+        powerOn();
+        cpu.tscOffset = 0;
+        stoppedAt = -1;
+        activity = index == 0 ? Activity.RUNNING : Activity.WAITING;
+        debugBreakpoints = new long[0];
+        breakpointsChanged();
+    }
+
+    @Override
+    public int index() {
+        return index;
+    }
+
+    @Override
+    public Registers registers() {
+        long[] r = cpu.r;
+        return new Registers(
+                r[0],
+                r[3],
+                r[1],
+                r[2],
+                r[6],
+                r[7],
+                r[4],
+                r[5],
+                r[8],
+                r[9],
+                r[10],
+                r[11],
+                r[12],
+                r[13],
+                r[14],
+                r[15],
+                cpu.rip,
+                cpu.rflags());
+    }
+
+    @Override
+    public void registers(Registers v) {
+        long[] values = {
+            v.rax(), v.rcx(), v.rdx(), v.rbx(), v.rsp(), v.rbp(), v.rsi(), v.rdi(), v.r8(), v.r9(), v.r10(), v.r11(),
+            v.r12(), v.r13(), v.r14(), v.r15()
+        };
+        System.arraycopy(values, 0, cpu.r, 0, values.length);
+        cpu.rip = v.rip();
+        cpu.rflags(v.rflags());
+        cpu.linkFrom = null;
+        stoppedAt = -1;
+        cpu.modeChanged();
+    }
+
+    private SegmentRegister segment(int seg) {
+        int attr = cpu.segAttr[seg];
+        return new SegmentRegister(
+                cpu.selector[seg],
+                cpu.segBase[seg],
+                (int) cpu.segLimit[seg],
+                attr & 15,
+                (attr & Segments.PRESENT) != 0,
+                Segments.dpl(attr),
+                (attr & Segments.BIG) != 0,
+                (attr & Segments.CODE_OR_DATA) == 0,
+                (attr & Segments.LONG) != 0,
+                (attr & Segments.GRANULARITY) != 0,
+                (attr & 1 << 12) != 0,
+                (attr & Segments.UNUSABLE) != 0);
+    }
+
+    private void segment(int seg, SegmentRegister v) {
+        int attr = v.type()
+                | (v.system() ? 0 : Segments.CODE_OR_DATA)
+                | v.dpl() << 5
+                | (v.present() ? Segments.PRESENT : 0)
+                | (v.available() ? 1 << 12 : 0)
+                | (v.longMode() ? Segments.LONG : 0)
+                | (v.db() ? Segments.BIG : 0)
+                | (v.granularity() ? Segments.GRANULARITY : 0)
+                | (v.unusable() ? Segments.UNUSABLE : 0);
+        Segments.set(cpu, seg, v.selector(), v.base(), v.limit() & 0xffff_ffffL, attr);
+    }
+
+    @Override
+    public SpecialRegisters specialRegisters() {
+        LocalApic apic = cpu.apic;
+        return new SpecialRegisters(
+                segment(Cpu.CS),
+                segment(Cpu.DS),
+                segment(Cpu.ES),
+                segment(Cpu.FS),
+                segment(Cpu.GS),
+                segment(Cpu.SS),
+                segment(Cpu.TR),
+                segment(Cpu.LDTR),
+                new DescriptorTable(cpu.gdtBase, cpu.gdtLimit),
+                new DescriptorTable(cpu.idtBase, cpu.idtLimit),
+                cpu.cr0,
+                cpu.cr2,
+                cpu.cr3,
+                cpu.cr4,
+                apic == null ? 0 : apic.cr8(),
+                cpu.efer,
+                apic == null ? cpu.apicBase : apic.base());
+    }
+
+    @Override
+    public void specialRegisters(SpecialRegisters v) {
+        segment(Cpu.CS, v.cs());
+        segment(Cpu.DS, v.ds());
+        segment(Cpu.ES, v.es());
+        segment(Cpu.FS, v.fs());
+        segment(Cpu.GS, v.gs());
+        segment(Cpu.SS, v.ss());
+        segment(Cpu.TR, v.tr());
+        segment(Cpu.LDTR, v.ldt());
+        cpu.gdtBase = v.gdt().base();
+        cpu.gdtLimit = v.gdt().limit();
+        cpu.idtBase = v.idt().base();
+        cpu.idtLimit = v.idt().limit();
+        cpu.cr0 = v.cr0() | Cpu.CR0_ET;
+        cpu.cr2 = v.cr2();
+        cpu.cr3 = v.cr3();
+        cpu.cr4 = v.cr4();
+        cpu.efer = v.efer();
+        LocalApic apic = cpu.apic;
+        if (apic == null) {
+            cpu.apicBase = v.apicBase();
+        } else {
+            apic.cr8((int) v.cr8());
+            if (v.apicBase() != 0) {
+                apic.base(v.apicBase());
+            }
+        }
+        cpu.cpl = (cpu.cr0 & Cpu.CR0_PE) == 0 ? 0 : v.cs().selector() & 3;
+        cpu.mmu.flush();
+        cpu.modeChanged();
+    }
+
+    @Override
+    public OptionalLong msr(int number) {
+        return Msrs.get(cpu, number);
+    }
+
+    @Override
+    public boolean msr(int number, long value) {
+        return Boolean.TRUE.equals(Msrs.set(cpu, number, value));
+    }
+
+    @Override
+    public OptionalLong translate(long virtualAddress) {
+        long physical = cpu.mmu.peek(virtualAddress);
+        return physical < 0 ? OptionalLong.empty() : OptionalLong.of(physical);
+    }
+
+    @Override
+    public ExitCounts exits() {
+        return exits.snapshot();
+    }
+
+    @Override
+    public SavedState saveState() {
+        return new SavedState(CpuState.VERSION, CpuState.of(cpu, activity == Activity.WAITING, nmiMasked));
+    }
+
+    @Override
+    public void restoreState(SavedState state) {
+        if (state.version() > CpuState.VERSION || !(state.content() instanceof CpuState content)) {
+            throw BenchtopException.of(
+                    ErrorKind.UNSUPPORTED,
+                    vm.name() + " vCPU " + index + ": saved state of version " + state.version()
+                            + " is not one of accel soft up to version " + CpuState.VERSION);
+        }
+        content.apply(cpu);
+        nmiMasked = content.nmiMasked();
+        activity = content.waiting() ? Activity.WAITING : Activity.RUNNING;
+        interruptsWaiting = false;
+        request(INTERRUPT);
+        vm.code().clear();
+    }
+
+    @Override
+    public void close() {
+        if (closed) {
+            return;
+        }
+        if (runner == Thread.currentThread()) {
+            throw BenchtopException.of(
+                    ErrorKind.INTERNAL, vm.name() + " vCPU " + index + " cannot be closed by its own thread");
+        }
+        closed = true;
+        kick();
+        while (runner != null) {
+            Thread.yield();
+        }
+        vm.forget(this);
+    }
+}

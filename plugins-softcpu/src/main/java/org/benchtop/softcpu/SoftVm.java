@@ -1,0 +1,330 @@
+package org.benchtop.softcpu;
+
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
+import org.benchtop.spi.BenchtopException;
+import org.benchtop.spi.ErrorKind;
+import org.benchtop.spi.bus.AddressSpace;
+import org.benchtop.spi.bus.IoEventMatch;
+import org.benchtop.spi.cpu.CpuHost;
+import org.benchtop.spi.cpu.CpuVm;
+import org.benchtop.spi.cpu.CpuVmConfig;
+import org.benchtop.spi.cpu.CpuVmFeatures;
+import org.benchtop.spi.event.Doorbell;
+import org.benchtop.spi.irq.IrqChip;
+import org.benchtop.spi.memory.MemoryAccess;
+import org.jspecify.annotations.Nullable;
+
+/** A VM of the software CPU: its memory, its decoded code, and what its processors agree on. */
+final class SoftVm implements CpuVm {
+    /** The time-stamp counter counts nanoseconds. */
+    static final int TSC_HZ = 1_000_000_000;
+
+    static final int MAX_CPUS = 255;
+
+    private final SoftOptions options;
+    private final CpuVmConfig config;
+    private final CpuHost host;
+    private final CpuFeatures features;
+    private final PhysicalMemory memory = new PhysicalMemory();
+    private final CodePages code = new CodePages();
+    private final List<SoftVcpu> vcpus = new CopyOnWriteArrayList<>();
+    private final ReentrantLock exclusive = new ReentrantLock();
+    private final DebugHooks hooks = new DebugHooks();
+    private volatile boolean stopped;
+    private long pausedAt = -1;
+    private volatile long pausedNanos;
+    private boolean closed;
+    private int hot = Translator.HOT;
+
+    SoftVm(SoftOptions options, CpuVmConfig config, CpuHost host) {
+        if (config.cpus() < 1 || config.cpus() > MAX_CPUS) {
+            throw BenchtopException.config("cpus: " + config.cpus() + " is outside 1–" + MAX_CPUS + " of accel soft");
+        }
+        this.options = options;
+        this.config = config;
+        this.host = host;
+        this.features = CpuFeatures.of(config.model(), config.cpus());
+    }
+
+    CpuHost host() {
+        return host;
+    }
+
+    String name() {
+        return config.machineName();
+    }
+
+    PhysicalMemory memory() {
+        return memory;
+    }
+
+    CodePages code() {
+        return code;
+    }
+
+    CpuFeatures cpuFeatures() {
+        return features;
+    }
+
+    DebugHooks hooks() {
+        return hooks;
+    }
+
+    boolean gigabytePages() {
+        return features.has(CpuFeatures.GIGABYTE_PAGES);
+    }
+
+    @Override
+    public CpuVmFeatures features() {
+        return new CpuVmFeatures(false, false, false, true);
+    }
+
+    @Override
+    public Optional<IrqChip> irqChip() {
+        return Optional.empty();
+    }
+
+    @Override
+    public Optional<AutoCloseable> addIoEvent(AddressSpace space, long address, IoEventMatch match, Doorbell doorbell) {
+        // The bus rings it: there is no guest mode to stay in.
+        return Optional.empty();
+    }
+
+    // ---- memory ----
+
+    @Override
+    public void mapMemory(int slot, long gpa, MemorySegment segment, MemoryAccess access) {
+        memory.map(slot, gpa, segment, access);
+        memoryChanged();
+    }
+
+    @Override
+    public void unmapMemory(int slot) {
+        memory.unmap(slot);
+        memoryChanged();
+    }
+
+    private void memoryChanged() {
+        for (SoftVcpu vcpu : vcpus) {
+            vcpu.request(SoftVcpu.FLUSH);
+        }
+        for (SoftVcpu vcpu : vcpus) {
+            vcpu.awaitFlush();
+        }
+        code.clear();
+    }
+
+    @Override
+    public void logDirty(boolean enabled) {
+        memory.logDirty(enabled);
+        vcpus.forEach(vcpu -> vcpu.request(SoftVcpu.FLUSH));
+    }
+
+    @Override
+    public void collectDirty(int slot, long[] bitmap) {
+        // Flushed first: a write that follows is seen as a new one, or marks the page before it is collected.
+        for (SoftVcpu vcpu : vcpus) {
+            vcpu.request(SoftVcpu.FLUSH);
+        }
+        for (SoftVcpu vcpu : vcpus) {
+            vcpu.awaitFlush();
+        }
+        memory.collectDirty(slot, bitmap);
+    }
+
+    @Override
+    public void written(long gpa, long lengthBytes) {
+        long at = gpa;
+        long left = lengthBytes;
+        while (left > 0) {
+            int part = (int) Math.min(left, 4096 - (at & 4095));
+            PhysicalMemory.Slot slot = memory.at(at);
+            if (slot != null) {
+                long host = slot.host + (at - slot.gpa);
+                if (code.overlaps(host, part)) {
+                    dropCode(host, part);
+                }
+            }
+            at += part;
+            left -= part;
+        }
+    }
+
+    /** Drops the code of a range inside one page that was written, and gets processors out of it. Any thread. */
+    void dropCode(long host, int length) {
+        code.invalidate(host, length);
+        for (SoftVcpu vcpu : vcpus) {
+            vcpu.request(SoftVcpu.CODE);
+        }
+    }
+
+    /** A page got its first code: no processor may write it unseen any more. Called by a running processor. */
+    void protect(Cpu c, long hostPage) {
+        c.mmu.protect(hostPage);
+        if (vcpus.size() > 1) {
+            exclusively(c, () -> {
+                for (SoftVcpu vcpu : vcpus) {
+                    vcpu.cpu().mmu.protect(hostPage);
+                }
+                return 0;
+            });
+        }
+    }
+
+    // ---- all processors ----
+
+    /** Runs something while no other processor is inside an instruction. Called by a running processor. */
+    long exclusively(Cpu c, LongSupplier action) {
+        if (vcpus.size() == 1) {
+            return action.getAsLong();
+        }
+        c.vcpu.leaveGuest();
+        exclusive.lock();
+        try {
+            stopped = true;
+            for (SoftVcpu vcpu : vcpus) {
+                if (vcpu.cpu() != c) {
+                    vcpu.request(SoftVcpu.EXCLUSIVE);
+                }
+            }
+            for (SoftVcpu vcpu : vcpus) {
+                if (vcpu.cpu() != c) {
+                    vcpu.awaitOutside();
+                }
+            }
+            return action.getAsLong();
+        } finally {
+            stopped = false;
+            exclusive.unlock();
+            c.vcpu.enterGuest();
+        }
+    }
+
+    /** Whether a processor must wait in {@link #awaitExclusive} before it goes on. */
+    boolean stopped() {
+        return stopped;
+    }
+
+    void awaitExclusive() {
+        exclusive.lock();
+        exclusive.unlock();
+    }
+
+    // ---- vCPUs ----
+
+    @Override
+    public synchronized SoftVcpu createVcpu(int index) {
+        if (closed || index < 0 || index >= config.cpus() || vcpus.stream().anyMatch(v -> v.index() == index)) {
+            throw BenchtopException.of(
+                    ErrorKind.INTERNAL,
+                    name() + " vCPU " + index + " exists already, or the VM is closed, or has only " + config.cpus()
+                            + " vCPUs");
+        }
+        SoftVcpu vcpu = new SoftVcpu(this, index);
+        vcpus.add(vcpu);
+        return vcpu;
+    }
+
+    void forget(SoftVcpu vcpu) {
+        vcpus.remove(vcpu);
+    }
+
+    List<SoftVcpu> vcpus() {
+        return vcpus;
+    }
+
+    // ---- devices ----
+
+    long portRead(Cpu c, int port, int size) {
+        c.vcpu.counters().count(SoftExits.PIO_IN);
+        return host.pioRead(c.index, port, size) & Cpu.mask(size);
+    }
+
+    void portWrite(Cpu c, int port, int size, long value) {
+        c.vcpu.counters().count(SoftExits.PIO_OUT);
+        host.pioWrite(c.index, port, size, value & Cpu.mask(size));
+    }
+
+    long random() {
+        return BitOps.hostRandom();
+    }
+
+    // ---- watchpoints ----
+
+    /** Whether a linear page may not be accessed through the TLB. */
+    boolean watched(long linearPage) {
+        return hooks.watches(linearPage);
+    }
+
+    void watchRead(Cpu c, long linear, int size) {
+        if (hooks.active()) {
+            hooks.read(c, linear, size);
+        }
+    }
+
+    void watchWrite(Cpu c, long linear, int size) {
+        if (hooks.active()) {
+            hooks.write(c, linear, size);
+        }
+    }
+
+    // ---- time ----
+
+    /** Nanoseconds that the VM has run. */
+    long clockNanos() {
+        return (pausedAt >= 0 ? pausedAt : System.nanoTime()) - pausedNanos;
+    }
+
+    @Override
+    public synchronized void paused(boolean paused) {
+        if (paused && pausedAt < 0) {
+            pausedAt = System.nanoTime();
+        } else if (!paused && pausedAt >= 0) {
+            pausedNanos += System.nanoTime() - pausedAt;
+            pausedAt = -1;
+        }
+    }
+
+    /** How often a block is executed before it is translated. */
+    int hot() {
+        return hot;
+    }
+
+    /** For tests. */
+    void hot(int executions) {
+        hot = executions;
+    }
+
+    SoftOptions options() {
+        return options;
+    }
+
+    @Override
+    public void close() {
+        vcpus.forEach(SoftVcpu::close);
+        synchronized (this) {
+            closed = true;
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "SoftVm[" + name() + "]";
+    }
+
+    /** The vCPU of an index; null if it is closed. */
+    @Nullable
+    SoftVcpu vcpu(int index) {
+        for (SoftVcpu vcpu : vcpus) {
+            if (vcpu.index() == index) {
+                return vcpu;
+            }
+        }
+        return null;
+    }
+}

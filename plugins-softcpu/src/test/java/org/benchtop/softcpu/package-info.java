@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.softcpu;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,5 @@
+/** QEMU's command line. */
+@NullMarked
+package org.benchtop.shell.qemu;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,5 @@
+/** Tests of the disassembler. */
+@NullMarked
+package org.benchtop.shell.asm;
+
+import org.jspecify.annotations.NullMarked;
