@@ -8,10 +8,12 @@ import org.benchtop.block.filter.TraceType;
 import org.benchtop.block.http.HttpType;
 import org.benchtop.block.image.ReadOnlyImageType;
 import org.benchtop.block.nbd.NbdType;
+import org.benchtop.block.qcow2.Qcow2Type;
 import org.benchtop.spi.Plugin;
 import org.benchtop.spi.Spi;
 import org.benchtop.spi.SpiVersion;
 import org.benchtop.spi.block.BlockBackendType;
+import org.benchtop.spi.image.ImageFormat;
 
 /** The block backends that come with Benchtop. */
 public final class BlockPlugin implements Plugin {
@@ -26,11 +28,17 @@ public final class BlockPlugin implements Plugin {
     }
 
     @Override
+    public List<ImageFormat> imageFormats() {
+        return ImageFormats.all();
+    }
+
+    @Override
     public List<BlockBackendType<?>> blockBackendTypes() {
         return List.of(
                 new FileType(),
                 new MemoryType(),
                 new NullType(),
+                new Qcow2Type(),
                 new OverlayType(),
                 new ThrottleType(),
                 new FaultType(),

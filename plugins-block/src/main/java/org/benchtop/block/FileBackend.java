@@ -40,6 +40,9 @@ final class FileBackend implements BlockBackend {
     private static final int MAX_SEGMENTS = 1024;
     private static final long MAX_TRANSFER_BYTES = 1 << 30;
 
+    /** The capacity of a file that grows with what is written to it. */
+    private static final long GROWING_BYTES = 1L << 62;
+
     private final Path path;
     private final HostFile file;
     private final FileOptions options;
@@ -50,6 +53,7 @@ final class FileBackend implements BlockBackend {
     private final int offsetAlignment;
     private final int memoryAlignment;
     private final boolean blockDevice;
+    private final boolean grows;
     private volatile boolean zeroRangeWorks = true;
     private volatile boolean punchHoleWorks = true;
     private volatile boolean syncFailed;
@@ -57,6 +61,11 @@ final class FileBackend implements BlockBackend {
     private boolean closed;
 
     FileBackend(Path path, HostFile file, long fileBytes, FileOptions options, Stats stats) {
+        this(path, file, fileBytes, options, stats, false);
+    }
+
+    /** With {@code grows}, writes may go beyond the end of the file, and what is there reads as zeroes. */
+    FileBackend(Path path, HostFile file, long fileBytes, FileOptions options, Stats stats, boolean grows) {
         this.path = path;
         this.file = file;
         this.options = options;
@@ -64,10 +73,11 @@ final class FileBackend implements BlockBackend {
         this.offsetAlignment = file.offsetAlignmentBytes();
         this.memoryAlignment = file.memoryAlignmentBytes();
         this.blockDevice = file.blockDevice();
+        this.grows = grows && !blockDevice;
         this.bounces = stats.counter("bounced");
         int logical = options.logicalBlockSize();
         this.capabilities = new BlockCapabilities(
-                BlockSizes.roundUp(fileBytes, logical),
+                this.grows ? GROWING_BYTES : BlockSizes.roundUp(fileBytes, logical),
                 logical,
                 options.physicalBlockSize().orElse(Math.max(logical, offsetAlignment)),
                 options.readOnly(),
@@ -159,7 +169,7 @@ final class FileBackend implements BlockBackend {
      * reads as zeroes. An earlier end means that somebody has cut the file.
      */
     boolean mayEndAt(long position) {
-        return position >= fileBytes;
+        return grows || position >= fileBytes;
     }
 
     /** Whether a write needs an fdatasync of its own to be durable. */

@@ -24,7 +24,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "replay",
         description = "Repeat the requests that a drive of type trace has recorded on another drive, and time them.")
-final class ImageReplayCommand implements Callable<Integer> {
+public final class ImageReplayCommand implements Callable<Integer> {
     @Spec
     CommandSpec command;
 

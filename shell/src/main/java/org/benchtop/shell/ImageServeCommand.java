@@ -29,7 +29,7 @@ import picocli.CommandLine.Spec;
         name = "serve",
         description = "Export a drive to other programs by the NBD protocol, until Ctrl-C.",
         footer = {"", "Without --socket it listens on TCP, on this host only unless --bind says otherwise."})
-final class ImageServeCommand implements Callable<Integer> {
+public final class ImageServeCommand implements Callable<Integer> {
     private static final long SHUTDOWN_SECONDS = 30;
 
     @Spec

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.benchtop.engine.config.Suggestions;
+import org.benchtop.shell.image.ImageCommand;
 import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.Spi;
 import org.benchtop.spi.SpiVersion;

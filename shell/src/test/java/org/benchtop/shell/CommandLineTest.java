@@ -55,6 +55,8 @@ class CommandLineTest {
                 "guest --help",
                 "guest list --help",
                 "guest export --help",
+                "image --help",
+                "image convert --help",
             })
     void everyCommandHasHelp(String words) {
         Result result = run(words.split(" "));

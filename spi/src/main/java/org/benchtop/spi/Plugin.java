@@ -8,6 +8,7 @@ import org.benchtop.spi.device.DeviceType;
 import org.benchtop.spi.device.MachineType;
 import org.benchtop.spi.guest.BootSourceType;
 import org.benchtop.spi.guest.GuestProgramType;
+import org.benchtop.spi.image.ImageFormat;
 import org.benchtop.spi.net.NetBackendType;
 
 /**
@@ -35,6 +36,11 @@ public interface Plugin {
 
     /** Block backends and filters for the {@code drives:} section. */
     default List<BlockBackendType<?>> blockBackendTypes() {
+        return List.of();
+    }
+
+    /** Image formats for {@code benchtop image}. */
+    default List<ImageFormat> imageFormats() {
         return List.of();
     }
 

@@ -239,6 +239,11 @@ public final class LibC {
         return (int) syscall(SystemCall.FTRUNCATE, fd, sizeBytes, 0, 0, 0, 0);
     }
 
+    /** lseek(2). */
+    public static long lseek(int fd, long offsetBytes, int whence) {
+        return syscall(SystemCall.LSEEK, fd, offsetBytes, whence, 0, 0, 0);
+    }
+
     /** fstat(2) into a {@code struct stat}. */
     static int fstat(int fd, long statAddress) {
         return (int) syscall(SystemCall.FSTAT, fd, statAddress, 0, 0, 0, 0);

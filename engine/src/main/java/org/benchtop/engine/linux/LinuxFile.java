@@ -22,6 +22,9 @@ final class LinuxFile implements HostFile {
     private static final long BLKGETSIZE64 = 0x80081272L;
     private static final long BLKDISCARD = 0x1277;
     private static final long BLKZEROOUT = 0x127f;
+    private static final int SEEK_DATA = 3;
+    private static final int SEEK_HOLE = 4;
+    private static final int ENXIO = 6;
     private static final int FALLOC_FL_KEEP_SIZE = 1;
     private static final int FALLOC_FL_PUNCH_HOLE = 2;
     private static final int FALLOC_FL_ZERO_RANGE = 0x10;
@@ -319,6 +322,28 @@ final class LinuxFile implements HostFile {
             }
             done += Errno.checked(name + ": write at " + (offsetBytes + done), put);
         }
+    }
+
+    @Override
+    public long nextData(long offsetBytes) {
+        return seek(offsetBytes, SEEK_DATA, offsetBytes);
+    }
+
+    @Override
+    public long nextHole(long offsetBytes) {
+        return seek(offsetBytes, SEEK_HOLE, sizeBytes());
+    }
+
+    /** File systems without holes answer with an error: then everything is data. */
+    private long seek(long offsetBytes, int whence, long unknown) {
+        if (blockDevice) {
+            return unknown;
+        }
+        long found = LibC.lseek(openFd(), offsetBytes, whence);
+        if (found == -ENXIO) {
+            return sizeBytes();
+        }
+        return found < 0 ? unknown : found;
     }
 
     @Override

@@ -8,6 +8,7 @@ final class SystemCall {
     static final long CLOSE = 3;
     static final long FSTAT = 5;
     static final long POLL = 7;
+    static final long LSEEK = 8;
     static final long MMAP = 9;
     static final long MUNMAP = 11;
     static final long RT_SIGPROCMASK = 14;

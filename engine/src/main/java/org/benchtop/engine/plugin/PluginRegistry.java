@@ -39,6 +39,7 @@ import org.benchtop.spi.device.DeviceType;
 import org.benchtop.spi.device.MachineType;
 import org.benchtop.spi.guest.BootSourceType;
 import org.benchtop.spi.guest.GuestProgramType;
+import org.benchtop.spi.image.ImageFormat;
 import org.benchtop.spi.net.NetBackendType;
 import org.jspecify.annotations.Nullable;
 
@@ -228,6 +229,9 @@ public final class PluginRegistry implements AutoCloseable {
     private static void collect(Plugin plugin, List<Pending> pending, boolean checkOptions) {
         collect(TypeKind.DEVICE, plugin.deviceTypes(), pending, checkOptions);
         collect(TypeKind.DRIVE, plugin.blockBackendTypes(), pending, checkOptions);
+        for (ImageFormat format : plugin.imageFormats()) {
+            pending.add(new Pending(TypeKind.IMAGE_FORMAT, format.name(), format.summary(), format));
+        }
         collect(TypeKind.CHARDEV, plugin.chardevTypes(), pending, checkOptions);
         collect(TypeKind.NETDEV, plugin.netBackendTypes(), pending, checkOptions);
         collect(TypeKind.CPU_ENGINE, plugin.cpuEngines(), pending, checkOptions);
@@ -328,6 +332,16 @@ public final class PluginRegistry implements AutoCloseable {
     /** All guest programs, sorted by name. */
     public List<GuestProgramType> guestPrograms() {
         return all(TypeKind.GUEST_PROGRAM, GuestProgramType.class);
+    }
+
+    /** All image formats, sorted by name. */
+    public List<ImageFormat> imageFormats() {
+        return all(TypeKind.IMAGE_FORMAT, ImageFormat.class);
+    }
+
+    /** An image format. */
+    public ImageFormat imageFormat(String name) {
+        return (ImageFormat) find(TypeKind.IMAGE_FORMAT, name, BenchtopException::config);
     }
 
     /** The device type of an entry; an unknown one is an error at the entry. */

@@ -8,6 +8,8 @@ public enum TypeKind {
     CPU_ENGINE("CPU engine"),
     /** For {@code drives:}. */
     DRIVE("drive type"),
+    /** For {@code benchtop image}. */
+    IMAGE_FORMAT("image format"),
     /** For {@code chardevs:}. */
     CHARDEV("chardev type"),
     /** For {@code netdevs:}. */

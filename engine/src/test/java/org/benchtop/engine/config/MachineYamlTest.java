@@ -65,7 +65,7 @@ class MachineYamlTest {
     @Test
     void typeWithoutAValueIsMissing() {
         assertEquals(
-                "vm.yaml:3:14 drives.d.type: expected a name, got nothing",
+                "vm.yaml:3:13 drives.d.type: expected a name, got nothing",
                 error("boot: none\ndrives:\n  d: { type: , size: 1GiB }\n"));
     }
 

@@ -32,6 +32,19 @@ public interface HostFile extends AutoCloseable {
     /** Writes the whole buffer, waiting. */
     void write(long offsetBytes, MemorySegment buffer);
 
+    /**
+     * Where the next allocated data starts at or after a position (SEEK_DATA); the end of the file if there is none. A
+     * host that does not know takes everything for data.
+     */
+    default long nextData(long offsetBytes) {
+        return Math.min(offsetBytes, sizeBytes());
+    }
+
+    /** Where the next hole starts at or after a position (SEEK_HOLE), which may be the end of the file. */
+    default long nextHole(long offsetBytes) {
+        return sizeBytes();
+    }
+
     /** fdatasync, waiting. */
     void sync();
 

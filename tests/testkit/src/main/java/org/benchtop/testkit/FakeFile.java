@@ -53,6 +53,16 @@ public final class FakeFile {
         int errno(FileOperation.Kind kind, long offsetBytes, long lengthBytes);
     }
 
+    /**
+     * Something that was done to the file.
+     *
+     * @param kind WRITE, PUNCH_HOLE, ZERO_RANGE or SYNC
+     * @param offsetBytes where
+     * @param lengthBytes how much
+     * @param data what was written, empty for other kinds
+     */
+    public record Change(FileOperation.Kind kind, long offsetBytes, long lengthBytes, byte[] data) {}
+
     private record Held(FileOperation operation, Handle handle, EventLoop loop) {}
 
     private final Path path;
@@ -68,6 +78,8 @@ public final class FakeFile {
     private Fault fault = (kind, offset, length) -> 0;
     private boolean hollow;
     private final List<String> trace = new ArrayList<>();
+    private final List<Change> journal = new ArrayList<>();
+    private boolean keepsJournal;
     private final ArrayDeque<Held> held = new ArrayDeque<>();
     private final List<Handle> handles = new ArrayList<>();
 
@@ -124,6 +136,42 @@ public final class FakeFile {
     /** What was done so far: {@code READ 0+512}, {@code WRITE …}, {@code SYNC}, {@code PUNCH_HOLE …}, and so on. */
     public synchronized List<String> trace() {
         return List.copyOf(trace);
+    }
+
+    /** Keeps a journal of all changes from now on. */
+    public synchronized FakeFile keepJournal() {
+        keepsJournal = true;
+        return this;
+    }
+
+    /** The number of changes in the journal. */
+    public synchronized int journalSize() {
+        return journal.size();
+    }
+
+    /** All changes since {@link #keepJournal}, in the order in which they were done. */
+    public synchronized List<Change> journal() {
+        return List.copyOf(journal);
+    }
+
+    private void keep(FileOperation.Kind kind, long offset, long length, IoVector vector) {
+        if (keepsJournal && kind != FileOperation.Kind.READ) {
+            byte[] data = new byte[kind == FileOperation.Kind.WRITE ? (int) length : 0];
+            vector.copyTo(0, MemorySegment.ofArray(data), 0, data.length);
+            journal.add(new Change(kind, offset, length, data));
+        }
+    }
+
+    /** Does a change of a journal to this file, in cache and on the medium. */
+    public synchronized void redo(Change change) {
+        switch (change.kind) {
+            case WRITE -> poke(change.offsetBytes, change.data);
+            case PUNCH_HOLE, ZERO_RANGE -> {
+                content.zero(change.offsetBytes, change.lengthBytes);
+                stable.zero(change.offsetBytes, change.lengthBytes);
+            }
+            case READ, SYNC -> {}
+        }
     }
 
     /** Forgets the trace. */
@@ -365,12 +413,18 @@ public final class FakeFile {
                 }
                 return switch (kind) {
                     case READ -> transferIn(offset, operation.vector());
-                    case WRITE -> transferOut(offset, operation.vector());
+                    case WRITE -> {
+                        long done = transferOut(offset, operation.vector());
+                        keep(kind, offset, Math.max(0, done), operation.vector());
+                        yield done;
+                    }
                     case SYNC -> {
+                        keep(kind, offset, 0, operation.vector());
                         stabilise();
                         yield 0;
                     }
                     case PUNCH_HOLE, ZERO_RANGE -> {
+                        keep(kind, offset, length, operation.vector());
                         content.zero(offset, Math.min(length, Math.max(0, size - offset)));
                         yield 0;
                     }
