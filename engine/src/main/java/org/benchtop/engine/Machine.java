@@ -89,6 +89,7 @@ public final class Machine implements AutoCloseable {
     private volatile @Nullable String pauseReason;
     /** How often the machine was started or resumed, so that a late request to pause does not hit the next run. */
     private final AtomicLong runs = new AtomicLong();
+
     private volatile @Nullable MachineObserver observer;
     /** Whether {@link #step} waits for an instruction to end. */
     private volatile boolean stepping;
@@ -802,8 +803,7 @@ public final class Machine implements AutoCloseable {
         @Override
         public long mmioRead(int vcpu, long gpa, int size) {
             VcpuMmio local = vcpuMmio;
-            long value =
-                    local != null && local.decodes(vcpu, gpa) ? local.read(vcpu, gpa, size) : mmio.read(gpa, size);
+            long value = local != null && local.decodes(vcpu, gpa) ? local.read(vcpu, gpa, size) : mmio.read(gpa, size);
             MachineObserver seeing = observer;
             if (seeing != null) {
                 seeing.access(vcpu, AddressSpace.MMIO, false, gpa, size, value);
