@@ -2,6 +2,7 @@ package org.benchtop.ide;
 
 import java.util.List;
 import java.util.function.BiFunction;
+import org.benchtop.ide.ahci.Ahci;
 import org.benchtop.ide.piix.PiixIde;
 import org.benchtop.spi.CreateContext;
 import org.benchtop.spi.Plugin;
@@ -28,6 +29,11 @@ public final class IdePlugin implements Plugin {
         return List.of(
                 piix("piix3-ide", "Intel PIIX3 IDE controller (8086:7010), bus-master DMA", PiixIde.Chip.PIIX3),
                 piix("piix4-ide", "Intel PIIX4 IDE controller (8086:7111), Ultra DMA", PiixIde.Chip.PIIX4),
+                new Type<>(
+                        "ich9-ahci",
+                        "Intel ICH9 AHCI host adapter (8086:2922), native command queuing",
+                        AhciOptions.class,
+                        (o, c) -> new Ahci(c.id(), o.addr().map(PciAddress::parse), o.ports())),
                 new Type<>(
                         "ide-hd",
                         "ATA disk on an IDE or AHCI controller",

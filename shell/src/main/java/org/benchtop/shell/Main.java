@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.ServiceLoader;
 import java.util.Set;
 import org.benchtop.engine.config.Suggestions;
 import org.benchtop.shell.image.ImageCommand;
@@ -90,8 +91,13 @@ public final class Main {
     /** Runs a command line. */
     static int run(PrintWriter out, PrintWriter err, Terminal terminal, String... args) {
         CommandLine command = new CommandLine(new Main(), new Commands(terminal));
-        Set<String> wanted = args.length > 0 && COMMANDS.containsKey(args[0]) ? Set.of(args[0]) : COMMANDS.keySet();
-        COMMANDS.forEach((name, type) -> {
+        Map<String, Class<?>> commands = new LinkedHashMap<>(COMMANDS);
+        boolean known = args.length > 0 && COMMANDS.containsKey(args[0]);
+        if (!known) {
+            ServiceLoader.load(MoreCommands.class).forEach(more -> commands.putAll(more.commands()));
+        }
+        Set<String> wanted = known ? Set.of(args[0]) : commands.keySet();
+        commands.forEach((name, type) -> {
             if (wanted.contains(name)) {
                 command.addSubcommand(name, type);
             }

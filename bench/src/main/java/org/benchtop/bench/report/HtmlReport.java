@@ -14,6 +14,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.benchtop.bench.chart.Charts;
+import org.benchtop.bench.chart.Markup;
 import org.benchtop.bench.experiment.Axis;
 import org.benchtop.bench.experiment.Experiment;
 import org.benchtop.bench.experiment.Published;

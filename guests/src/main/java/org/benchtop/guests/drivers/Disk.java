@@ -52,6 +52,7 @@ public final class Disk {
 
     static final int VIRTIO_BLK = 1;
     static final int IDE = 2;
+    static final int AHCI = 3;
 
     private Disk() {}
 
@@ -82,6 +83,9 @@ public final class Disk {
         if (VirtioBlk.matches(Pci.id(function))) {
             return VIRTIO_BLK;
         }
+        if (Ahci.matches(function)) {
+            return AHCI;
+        }
         return Ide.matches(function) ? IDE : 0;
     }
 
@@ -89,6 +93,7 @@ public final class Disk {
         return switch (kind) {
             case VIRTIO_BLK -> 1;
             case IDE -> Ide.disks(function);
+            case AHCI -> Ahci.disks(function);
             default -> 0;
         };
     }
@@ -97,6 +102,7 @@ public final class Disk {
         return switch (kind) {
             case VIRTIO_BLK -> VirtioBlk.attach(function, queues, depth, flags);
             case IDE -> Ide.attach(function, index, depth, flags);
+            case AHCI -> Ahci.attach(function, index, depth, flags);
             default -> 0;
         };
     }
@@ -131,6 +137,7 @@ public final class Disk {
         switch (Guest.load32(disk + KIND)) {
             case VIRTIO_BLK -> VirtioBlk.bind(disk, queue);
             case IDE -> Ide.bind(disk);
+            case AHCI -> Ahci.bind(disk);
             default -> {}
         }
     }
@@ -140,6 +147,7 @@ public final class Disk {
         switch (Guest.load32(disk + KIND)) {
             case VIRTIO_BLK -> VirtioBlk.submit(disk, queue, tag, operation, sector, buffer, sizeBytes);
             case IDE -> Ide.submit(disk, tag, operation, sector, buffer, sizeBytes);
+            case AHCI -> Ahci.submit(disk, tag, operation, sector, buffer, sizeBytes);
             default -> {}
         }
     }
@@ -149,6 +157,7 @@ public final class Disk {
         switch (Guest.load32(disk + KIND)) {
             case VIRTIO_BLK -> VirtioBlk.kick(disk, queue);
             case IDE -> Ide.kick(disk);
+            case AHCI -> Ahci.kick(disk);
             default -> {}
         }
     }
@@ -158,6 +167,7 @@ public final class Disk {
         return switch (Guest.load32(disk + KIND)) {
             case VIRTIO_BLK -> VirtioBlk.poll(disk, queue);
             case IDE -> Ide.poll(disk);
+            case AHCI -> Ahci.poll(disk);
             default -> NONE;
         };
     }
@@ -167,6 +177,7 @@ public final class Disk {
         switch (Guest.load32(disk + KIND)) {
             case VIRTIO_BLK -> VirtioBlk.await(disk, queue);
             case IDE -> Ide.await(disk);
+            case AHCI -> Ahci.await(disk);
             default -> {}
         }
     }
@@ -176,6 +187,7 @@ public final class Disk {
         return switch (Guest.load32(disk + KIND)) {
             case VIRTIO_BLK -> VirtioBlk.interrupts(disk, queue);
             case IDE -> Ide.interrupts(disk);
+            case AHCI -> Ahci.interrupts(disk);
             default -> 0;
         };
     }
@@ -185,6 +197,7 @@ public final class Disk {
         return switch (Guest.load32(disk + KIND)) {
             case VIRTIO_BLK -> VirtioBlk.missedInterrupts(disk, queue);
             case IDE -> Ide.missedInterrupts(disk);
+            case AHCI -> Ahci.missedInterrupts(disk);
             default -> 0;
         };
     }
@@ -194,6 +207,7 @@ public final class Disk {
         return switch (Guest.load32(disk + KIND)) {
             case VIRTIO_BLK -> VirtioBlk.notifications(disk, queue);
             case IDE -> Ide.notifications(disk);
+            case AHCI -> Ahci.notifications(disk);
             default -> 0;
         };
     }

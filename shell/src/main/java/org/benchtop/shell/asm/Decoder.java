@@ -822,6 +822,9 @@ final class Decoder {
             int size = operandSize();
             name = names.get(size == 16 ? 0 : size == 32 ? 1 : Math.min(2, names.size() - 1));
         }
+        if (bits == 16 && encoding == Encoding.LEGACY) {
+            name = realModeName(name);
+        }
         if (name.indexOf('%') < 0) {
             return name;
         }
@@ -831,6 +834,20 @@ final class Decoder {
                 .replace("%w", name.contains("%w") && narrowStack() ? "w" : "")
                 .replace("%x", name.contains("%x") ? counterPrefix() : "")
                 .replace("%z", vectorLength == 0 ? "upper" : "all");
+    }
+
+    /** In 16-bit code, objdump says the operand size of some instructions that have none to see. */
+    private String realModeName(String name) {
+        boolean stack =
+                map == 0 && (opcode == 0xe8 || opcode == 0xc2 || opcode == 0xc3 || opcode == 0x68 || opcode == 0x6a);
+        boolean table = map == 1 && opcode == 1 && reg < 4 && mod != 3;
+        if (map == 0 && opcode == 0xcf) {
+            return operandSize() == 16 ? "iret" : "iretd";
+        }
+        if (stack && operand66) {
+            return name.replace("%w", "") + "d";
+        }
+        return table ? name + (operandSize() == 16 ? "w" : "d") : name;
     }
 
     private String movabs() {

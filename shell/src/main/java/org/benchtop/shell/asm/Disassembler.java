@@ -37,7 +37,7 @@ public final class Disassembler {
     }
 
     /** Decodes up to so many instructions, one after the other; fewer if the code ends. */
-    public static List<Instruction> decode(byte[] code, long address, int bits, int count) {
+    public static List<Instruction> decodeAll(byte[] code, long address, int bits, int count) {
         List<Instruction> list = new ArrayList<>();
         int at = 0;
         while (at < code.length && list.size() < count) {

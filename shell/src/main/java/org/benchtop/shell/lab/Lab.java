@@ -222,7 +222,7 @@ public final class Lab {
     /** Machine code in Intel syntax. */
     public static Disassembly disasm(byte[] code, long address, int bits) {
         return Disassembly.of(
-                Disassembler.decode(code, address, bits, Integer.MAX_VALUE),
+                Disassembler.decodeAll(code, address, bits, Integer.MAX_VALUE),
                 bits,
                 OptionalLong.empty(),
                 Optional.empty());

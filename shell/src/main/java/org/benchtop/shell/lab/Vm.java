@@ -529,7 +529,7 @@ public final class Vm implements AutoCloseable {
                         + tables(vcpu).walk(address).outcome());
             }
             return Disassembly.of(
-                    Disassembler.decode(bytes, address, bits, instructions), bits, OptionalLong.of(current), image);
+                    Disassembler.decodeAll(bytes, address, bits, instructions), bits, OptionalLong.of(current), image);
         });
     }
 
@@ -629,9 +629,11 @@ public final class Vm implements AutoCloseable {
 
     private static void ranges(RangeMap map, String id, String kind, List<String> places) {
         for (RangeMap.Range range : map.visible()) {
-            if (range.owner().equals(id)) {
+            boolean bar = range.owner().startsWith(id + " ");
+            if (bar || range.owner().equals(id)) {
                 long last = range.base() + range.sizeBytes() - 1;
-                places.add(kind + " " + Hex.of(range.base()) + (last == range.base() ? "" : ".." + Hex.of(last)));
+                places.add(kind + " " + Hex.of(range.base()) + (last == range.base() ? "" : ".." + Hex.of(last))
+                        + (bar ? range.owner().substring(id.length()) : ""));
             }
         }
     }

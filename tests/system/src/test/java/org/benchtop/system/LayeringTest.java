@@ -28,6 +28,7 @@ class LayeringTest {
         "org.benchtop.guests..",
         "org.benchtop.bench..",
         "org.benchtop.shell..",
+        "org.benchtop.notebook..",
     };
 
     @ArchTest
@@ -106,6 +107,27 @@ class LayeringTest {
                     "org.benchtop.virtio..",
                     "org.benchtop.ide..",
                     "org.benchtop.softcpu..");
+
+    @ArchTest
+    static final ArchRule notebooksStandOnShellAndBench = noClasses()
+            .that()
+            .resideInAPackage("org.benchtop.notebook..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage(
+                    "org.benchtop.pc..",
+                    "org.benchtop.block..",
+                    "org.benchtop.virtio..",
+                    "org.benchtop.ide..",
+                    "org.benchtop.softcpu..");
+
+    @ArchTest
+    static final ArchRule nothingStandsOnNotebooks = noClasses()
+            .that()
+            .resideOutsideOfPackage("org.benchtop.notebook..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("org.benchtop.notebook..");
 
     @ArchTest
     static final ArchRule nativeCallsStayInTwoPackages = noClasses()

@@ -1,4 +1,4 @@
-package org.benchtop.bench.report;
+package org.benchtop.bench.chart;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;

@@ -1,13 +1,13 @@
-package org.benchtop.bench.report;
+package org.benchtop.bench.chart;
 
 import java.util.Locale;
 
 /** Writes well-formed XML: every element is closed and every text escaped. Not thread-safe. */
-final class Markup {
+public final class Markup {
     private final StringBuilder text = new StringBuilder();
 
     /** Escapes text for content and attributes; characters that XML cannot hold become a replacement character. */
-    static String escape(String raw) {
+    public static String escape(String raw) {
         StringBuilder safe = new StringBuilder(raw.length() + 16);
         raw.codePoints().forEach(c -> {
             switch (c) {
@@ -26,50 +26,50 @@ final class Markup {
     }
 
     /** A coordinate with at most one decimal. */
-    static String number(double value) {
+    public static String number(double value) {
         String digits = String.format(Locale.ROOT, "%.1f", value);
         return digits.endsWith(".0") ? digits.substring(0, digits.length() - 2) : digits;
     }
 
     /** Opens an element; attributes come as name, value, name, value. */
-    Markup open(String element, String... attributes) {
+    public Markup open(String element, String... attributes) {
         tag(element, attributes);
         text.append('>');
         return this;
     }
 
     /** Closes an element. */
-    Markup close(String element) {
+    public Markup close(String element) {
         text.append("</").append(element).append('>');
         return this;
     }
 
     /** An element without content. */
-    Markup empty(String element, String... attributes) {
+    public Markup empty(String element, String... attributes) {
         tag(element, attributes);
         text.append("/>");
         return this;
     }
 
     /** An element with text. */
-    Markup element(String element, String content, String... attributes) {
+    public Markup element(String element, String content, String... attributes) {
         return open(element, attributes).content(content).close(element);
     }
 
     /** Text. */
-    Markup content(String raw) {
+    public Markup content(String raw) {
         text.append(escape(raw));
         return this;
     }
 
     /** Markup that is well-formed already. */
-    Markup raw(String markup) {
+    public Markup raw(String markup) {
         text.append(markup);
         return this;
     }
 
     /** A line break in the source. */
-    Markup newline() {
+    public Markup newline() {
         text.append('\n');
         return this;
     }

@@ -1,4 +1,4 @@
-package org.benchtop.bench.report;
+package org.benchtop.bench.chart;
 
 import java.util.ArrayList;
 import java.util.List;

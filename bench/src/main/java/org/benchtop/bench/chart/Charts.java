@@ -1,4 +1,4 @@
-package org.benchtop.bench.report;
+package org.benchtop.bench.chart;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -7,15 +7,16 @@ import org.benchtop.bench.measure.LatencyBucket;
 import org.benchtop.bench.statistics.Sample;
 
 /**
- * Charts as SVG without script, fonts or colours of their own: the page's style sheet gives classes {@code s0} … {@code s7}
- * (series), {@code axis}, {@code grid}, {@code label} their look in light and dark.
+ * Charts as SVG without script, fonts or colours of their own: a style sheet ({@link ChartStyle}, or the page's) gives classes
+ * {@code f0} … {@code f7} (filled in a series' colour), {@code k0} … {@code k7} (drawn in it), {@code axis},
+ * {@code grid}, {@code label} their look in light and dark.
  */
-final class Charts {
+public final class Charts {
     /** How many series have colours of their own. */
-    static final int COLOURS = 8;
+    public static final int COLOURS = 8;
 
-    private static final int WIDTH = 820;
-    private static final int RIGHT = 24;
+    static final int WIDTH = 820;
+    static final int RIGHT = 24;
     private static final double CHARACTER_WIDTH = 6.9;
 
     private Charts() {}
@@ -27,7 +28,7 @@ final class Charts {
      * @param series decides its colour
      * @param sample the runs
      */
-    record Bar(String label, int series, Sample sample) {}
+    public record Bar(String label, int series, Sample sample) {}
 
     /**
      * A point of a line, or a gap.
@@ -35,13 +36,13 @@ final class Charts {
      * @param position which of the x values, from 0
      * @param sample the runs there
      */
-    record Point(int position, Sample sample) {}
+    public record Point(int position, Sample sample) {}
 
     /** A line. */
-    record Line(String label, List<Point> points) {}
+    public record Line(String label, List<Point> points) {}
 
     /** A distribution. */
-    record Distribution(String label, Latency latency) {}
+    public record Distribution(String label, Latency latency) {}
 
     /**
      * An interval of a change.
@@ -53,13 +54,13 @@ final class Charts {
      * @param published the same ratio as others found it, or NaN
      * @param shown whether the interval excludes "equal"
      */
-    record Change(String label, double ratio, double low, double high, double published, boolean shown) {}
+    public record Change(String label, double ratio, double low, double high, double published, boolean shown) {}
 
     /** One run in the order in which they were made. */
-    record Mark(int series, double value, boolean flagged, String title) {}
+    public record Mark(int series, double value, boolean flagged, String title) {}
 
     /** Horizontal bars to the median, with a whisker from the first to the third quartile and a dot for every run. */
-    static String bars(String title, String axisLabel, List<Bar> bars) {
+    public static String bars(String title, String axisLabel, List<Bar> bars) {
         int left = leftMargin(bars.stream().map(Bar::label).toList());
         int rowHeight = bars.size() > 16 ? 22 : 30;
         int top = 12;
@@ -80,7 +81,7 @@ final class Charts {
             svg.empty(
                     "rect",
                     "class",
-                    "bar s" + bar.series(),
+                    "bar f" + bar.series(),
                     "x",
                     Markup.number(Math.min(zero, median)),
                     "y",
@@ -113,7 +114,7 @@ final class Charts {
     }
 
     /** A line for every series over evenly spaced x values, from 0 up, with whiskers between the quartiles. */
-    static String lines(String title, String xLabel, String yLabel, List<String> xValues, List<Line> lines) {
+    public static String lines(String title, String xLabel, String yLabel, List<String> xValues, List<Line> lines) {
         int left = 84;
         int top = 14;
         int bottom = 300;
@@ -131,7 +132,6 @@ final class Charts {
         }
         text(svg, (left + WIDTH - RIGHT) / 2.0, bottom + 38, "middle", xLabel);
         for (int s = 0; s < lines.size(); s++) {
-            String colour = "s" + s % COLOURS;
             List<String> corners = new ArrayList<>();
             for (Point point : lines.get(s).points()) {
                 // Neighbouring series are shifted a little, so that their whiskers stay apart.
@@ -143,13 +143,13 @@ final class Charts {
                 svg.empty(
                         "path",
                         "class",
-                        "whisker " + colour,
+                        "whisker k" + s % COLOURS,
                         "d",
                         "M" + Markup.number(cx) + " " + Markup.number(low) + "V" + Markup.number(high));
                 svg.empty(
                         "circle",
                         "class",
-                        "point " + colour,
+                        "point f" + s % COLOURS,
                         "cx",
                         Markup.number(cx),
                         "cy",
@@ -157,14 +157,14 @@ final class Charts {
                         "r",
                         "3.5");
             }
-            svg.empty("polyline", "class", "line " + colour, "points", String.join(" ", corners));
+            svg.empty("polyline", "class", "line k" + s % COLOURS, "points", String.join(" ", corners));
         }
         legend(svg, lines.stream().map(Line::label).toList(), left, bottom + 58);
         return svg.close("svg").toString();
     }
 
     /** Shares of requests that took at most so long, over a logarithmic time axis. */
-    static String distributions(String title, List<Distribution> all) {
+    public static String distributions(String title, List<Distribution> all) {
         int left = 64;
         int top = 14;
         int bottom = 300;
@@ -197,14 +197,14 @@ final class Charts {
                         .append(Markup.number(y.at(100.0 * seen / latency.count())));
             }
             path.append("H").append(WIDTH - RIGHT);
-            svg.empty("path", "class", "line s" + s % COLOURS, "d", path.toString());
+            svg.empty("path", "class", "line k" + s % COLOURS, "d", path.toString());
         }
         legend(svg, all.stream().map(Distribution::label).toList(), left, bottom + 58);
         return svg.close("svg").toString();
     }
 
     /** Changes with their confidence intervals, around a line that means "equal". */
-    static String changes(String title, List<Change> changes) {
+    public static String changes(String title, List<Change> changes) {
         int left = leftMargin(changes.stream().map(Change::label).toList());
         int rowHeight = 30;
         int top = 12;
@@ -227,19 +227,19 @@ final class Charts {
         for (int i = 0; i < changes.size(); i++) {
             Change change = changes.get(i);
             double middle = top + (i + 0.5) * rowHeight;
-            String colour = change.shown() ? "s0" : "s7";
+            String colour = change.shown() ? "0" : "7";
             text(svg, left - 8, middle + 4, "end", change.label());
             svg.empty(
                     "path",
                     "class",
-                    "interval " + colour,
+                    "interval k" + colour,
                     "d",
                     "M" + Markup.number(x.at(percent(change.low()))) + " " + Markup.number(middle) + "H"
                             + Markup.number(x.at(percent(change.high()))));
             svg.empty(
                     "circle",
                     "class",
-                    "point " + colour,
+                    "point f" + colour,
                     "cx",
                     Markup.number(x.at(percent(change.ratio()))),
                     "cy",
@@ -260,7 +260,7 @@ final class Charts {
     }
 
     /** Every run in the order in which it was made; hollow marks were disturbed. */
-    static String order(String title, String yLabel, List<String> seriesLabels, List<Mark> marks) {
+    public static String order(String title, String yLabel, List<String> seriesLabels, List<Mark> marks) {
         int left = 84;
         int top = 14;
         int bottom = 240;
@@ -280,7 +280,7 @@ final class Charts {
             svg.open(
                             "circle",
                             "class",
-                            (mark.flagged() ? "hollow" : "point") + " s" + mark.series() % COLOURS,
+                            (mark.flagged() ? "hollow k" : "point f") + mark.series() % COLOURS,
                             "cx",
                             Markup.number(cx),
                             "cy",
@@ -299,7 +299,7 @@ final class Charts {
         return (ratio - 1) * 100;
     }
 
-    private static Markup start(String title, int height) {
+    static Markup start(String title, int height) {
         return new Markup()
                 .open(
                         "svg",
@@ -313,12 +313,12 @@ final class Charts {
                         title);
     }
 
-    private static int leftMargin(List<String> labels) {
+    static int leftMargin(List<String> labels) {
         int longest = labels.stream().mapToInt(String::length).max().orElse(0);
         return (int) Math.clamp(longest * CHARACTER_WIDTH + 18, 60, 340);
     }
 
-    private static void text(Markup svg, double x, double y, String anchor, String content) {
+    static void text(Markup svg, double x, double y, String anchor, String content) {
         // Titles of axes have the whole width; what stands beside a bar or in a legend has not.
         boolean narrow = !anchor.equals("middle");
         String shown = narrow && content.length() > 48 ? content.substring(0, 47) + "…" : content;
@@ -326,7 +326,7 @@ final class Charts {
                 "text", shown, "class", "label", "x", Markup.number(x), "y", Markup.number(y), "text-anchor", anchor);
     }
 
-    private static void whisker(Markup svg, double from, double to, double middle, double half) {
+    static void whisker(Markup svg, double from, double to, double middle, double half) {
         String y = Markup.number(middle);
         String cap = "V" + Markup.number(middle + half);
         svg.empty(
@@ -339,7 +339,7 @@ final class Charts {
                         + Markup.number(middle - half) + cap);
     }
 
-    private static void verticalGrid(Markup svg, Scale x, int top, int bottom, String label) {
+    static void verticalGrid(Markup svg, Scale x, int top, int bottom, String label) {
         double first = x.ticks().getFirst();
         double last = x.ticks().getLast();
         double lastLabelEnd = Double.NEGATIVE_INFINITY;
@@ -362,7 +362,7 @@ final class Charts {
         text(svg, (x.at(first) + x.at(last)) / 2, bottom + 38, "middle", label);
     }
 
-    private static void horizontalGrid(Markup svg, Scale y, int left, String label, int top, int bottom) {
+    static void horizontalGrid(Markup svg, Scale y, int left, String label, int top, int bottom) {
         for (double tick : y.ticks()) {
             String at = Markup.number(y.at(tick));
             svg.empty("path", "class", "grid", "d", "M" + left + " " + at + "H" + (WIDTH - RIGHT));
@@ -380,11 +380,11 @@ final class Charts {
                 "middle");
     }
 
-    private static int legendHeight(int entries) {
+    static int legendHeight(int entries) {
         return entries < 2 ? 0 : 14 + 20 * ((entries + 1) / 2);
     }
 
-    private static void legend(Markup svg, List<String> labels, int left, int top) {
+    static void legend(Markup svg, List<String> labels, int left, int top) {
         if (labels.size() < 2) {
             return;
         }
@@ -395,7 +395,7 @@ final class Charts {
             svg.empty(
                     "rect",
                     "class",
-                    "bar s" + i % COLOURS,
+                    "bar f" + i % COLOURS,
                     "x",
                     Markup.number(x),
                     "y",
