@@ -150,7 +150,7 @@ final class Qcow2Queue implements BlockQueue {
     void runFromElsewhere(Task task) {
         loop.execute(() -> {
             todo.add(task);
-            runDue();
+            finishHandler();
         });
     }
 
