@@ -239,6 +239,8 @@ time.sleep(1000)
 
 def main():
     global run_pid
+    # Ignored in what a shell starts in the background, and kernels would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     start = time.time()
     km, kc = start_new_kernel(kernel_name="benchtop", startup_timeout=TIMEOUT)
     print("kernel ready after %.2f s" % (time.time() - start), flush=True)

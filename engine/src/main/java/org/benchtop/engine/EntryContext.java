@@ -246,6 +246,11 @@ class EntryContext implements DeviceContext, BlockContext, ChardevContext, AutoC
         machine.requestStop();
     }
 
+    @Override
+    public void requestResume() {
+        machine.requestResume();
+    }
+
     /** For errors of this entry that are not the user's. */
     BenchtopException broken(String what, Throwable cause) {
         return BenchtopException.of(ErrorKind.PLUGIN, id + ": " + what + ": " + cause, cause);

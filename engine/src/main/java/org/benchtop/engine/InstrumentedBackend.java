@@ -107,6 +107,11 @@ final class InstrumentedBackend implements BlockBackend {
         }
 
         @Override
+        public void drain() {
+            queue.drain();
+        }
+
+        @Override
         public void close() {
             queue.close();
         }

@@ -17,6 +17,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.benchtop.engine.boot.BootFacts;
@@ -85,6 +86,10 @@ public final class Machine implements AutoCloseable {
     private volatile @Nullable IrqChip irqChip;
     private volatile @Nullable VcpuMmio vcpuMmio;
     private volatile @Nullable DebugStop debugStop;
+    private volatile @Nullable String pauseReason;
+    /** How often the machine was started or resumed, so that a late request to pause does not hit the next run. */
+    private final AtomicLong runs = new AtomicLong();
+
     private volatile @Nullable MachineObserver observer;
     /** Whether {@link #step} waits for an instruction to end. */
     private volatile boolean stepping;
@@ -237,6 +242,11 @@ public final class Machine implements AutoCloseable {
         return Optional.ofNullable(debugStop);
     }
 
+    /** Why a device has paused the machine; empty if it is not paused, or because somebody called {@link #pause}. */
+    public Optional<String> pauseReason() {
+        return Optional.ofNullable(pauseReason);
+    }
+
     private BenchtopException wrongState(String what) {
         return BenchtopException.of(
                 ErrorKind.CONFIG,
@@ -269,6 +279,8 @@ public final class Machine implements AutoCloseable {
         gate = new RunGate(vcpus.size());
         RunGate opened = gate;
         VcpuEvents events = new VcpuEvents();
+        runs.incrementAndGet();
+        pauseReason = null;
         runners = vcpus.stream()
                 .map(v -> new VcpuRunner(name(), v, opened, events))
                 .toList();
@@ -326,6 +338,8 @@ public final class Machine implements AutoCloseable {
                 throw wrongState("resume");
             }
             debugStop = null;
+            pauseReason = null;
+            runs.incrementAndGet();
             startTime();
             devices.values().forEach(d -> d.device().resume());
             enter(MachineState.RUNNING);
@@ -333,6 +347,25 @@ public final class Machine implements AutoCloseable {
         } finally {
             lifecycle.unlock();
         }
+    }
+
+    private void pauseFor(String reason, long run) {
+        lifecycle.lock();
+        try {
+            boolean stillMeant = run == runs.get() && (state == MachineState.RUNNING || state == MachineState.PAUSED);
+            if (!stillMeant || pauseReason != null) {
+                return;
+            }
+            pauseReason = reason;
+            pause();
+        } finally {
+            lifecycle.unlock();
+        }
+        LOG.log(
+                Level.WARNING,
+                "machine {0} is paused: {1}; the request is tried again when it resumes",
+                name(),
+                reason);
     }
 
     private void holdVcpus() {
@@ -542,6 +575,20 @@ public final class Machine implements AutoCloseable {
     /** Stops the machine soon, without waiting; for signal handlers and terminals. */
     public void requestStop() {
         later(this::stop);
+    }
+
+    /** Resumes the machine soon if it is paused, without waiting; for terminals. */
+    public void requestResume() {
+        later(() -> {
+            lifecycle.lock();
+            try {
+                if (state == MachineState.PAUSED) {
+                    resume();
+                }
+            } finally {
+                lifecycle.unlock();
+            }
+        });
     }
 
     private void later(Runnable action) {
@@ -756,8 +803,7 @@ public final class Machine implements AutoCloseable {
         @Override
         public long mmioRead(int vcpu, long gpa, int size) {
             VcpuMmio local = vcpuMmio;
-            long value =
-                    local != null && local.decodes(vcpu, gpa) ? local.read(vcpu, gpa, size) : mmio.read(gpa, size);
+            long value = local != null && local.decodes(vcpu, gpa) ? local.read(vcpu, gpa, size) : mmio.read(gpa, size);
             MachineObserver seeing = observer;
             if (seeing != null) {
                 seeing.access(vcpu, AddressSpace.MMIO, false, gpa, size, value);
@@ -917,6 +963,12 @@ public final class Machine implements AutoCloseable {
                 case PAUSE -> afterCurrentInstruction(Machine.this::pause);
                 case IGNORE -> LOG.log(Level.WARNING, "machine {0}: guest panicked: {1}", name(), message);
             }
+        }
+
+        @Override
+        public void requestPause(String reason) {
+            long run = runs.get();
+            later(() -> pauseFor(reason, run));
         }
 
         @Override

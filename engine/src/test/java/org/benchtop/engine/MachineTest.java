@@ -205,6 +205,27 @@ class MachineTest {
     }
 
     @Test
+    void deviceThatNeedsHelpPausesTheMachineWithAReason() throws InterruptedException {
+        try (Machine m = machine("")) {
+            m.start();
+            vcpu(0).execute(out(0x503, ScriptedPlugin.PAUSE));
+            while (m.pauseReason().isEmpty() || m.state() != MachineState.PAUSED) {
+                Thread.onSpinWait();
+            }
+            assertEquals("disk is full", m.pauseReason().orElseThrow());
+
+            m.requestResume();
+            while (m.state() != MachineState.RUNNING) {
+                Thread.onSpinWait();
+            }
+
+            assertTrue(m.pauseReason().isEmpty());
+            vcpu(0).execute(out(0x501, 0));
+            assertInstanceOf(MachineExit.PowerOff.class, m.awaitExit(SOON).orElseThrow());
+        }
+    }
+
+    @Test
     void stoppedMachineStartsAgainFromReset() throws InterruptedException {
         try (Machine m = machine("")) {
             m.start();

@@ -50,6 +50,9 @@ public final class ScriptedPlugin implements Plugin {
         VcpuExit run(CpuHost host, int vcpu) throws InterruptedException;
     }
 
+    /** Written to the last port of the probe: asks for a pause. */
+    static final int PAUSE = 99;
+
     /** The vCPUs of each machine, by machine name. */
     static final Map<String, List<ScriptedVcpu>> VCPUS = new ConcurrentHashMap<>();
 
@@ -402,7 +405,13 @@ public final class ScriptedPlugin implements Plugin {
                 case 0 -> machine.requestExit((int) value);
                 case 1 -> machine.requestPowerOff();
                 case 2 -> machine.requestReset();
-                default -> machine.guestPanicked("code " + value);
+                default -> {
+                    if (value == PAUSE) {
+                        machine.requestPause("disk is full");
+                    } else {
+                        machine.guestPanicked("code " + value);
+                    }
+                }
             }
         }
 

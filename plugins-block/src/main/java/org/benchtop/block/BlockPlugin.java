@@ -1,6 +1,13 @@
 package org.benchtop.block;
 
 import java.util.List;
+import org.benchtop.block.filter.FaultType;
+import org.benchtop.block.filter.OverlayType;
+import org.benchtop.block.filter.ThrottleType;
+import org.benchtop.block.filter.TraceType;
+import org.benchtop.block.http.HttpType;
+import org.benchtop.block.image.ReadOnlyImageType;
+import org.benchtop.block.nbd.NbdType;
 import org.benchtop.block.qcow2.Qcow2Type;
 import org.benchtop.spi.Plugin;
 import org.benchtop.spi.Spi;
@@ -27,6 +34,20 @@ public final class BlockPlugin implements Plugin {
 
     @Override
     public List<BlockBackendType<?>> blockBackendTypes() {
-        return List.of(new FileType(), new MemoryType(), new NullType(), new Qcow2Type());
+        return List.of(
+                new FileType(),
+                new MemoryType(),
+                new NullType(),
+                new Qcow2Type(),
+                new OverlayType(),
+                new ThrottleType(),
+                new FaultType(),
+                new TraceType(),
+                new PhyType(),
+                new NbdType(),
+                new HttpType(),
+                new ReadOnlyImageType(ReadOnlyImageType.Format.VHD),
+                new ReadOnlyImageType(ReadOnlyImageType.Format.VHDX),
+                new ReadOnlyImageType(ReadOnlyImageType.Format.VMDK));
     }
 }

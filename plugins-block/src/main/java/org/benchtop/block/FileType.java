@@ -10,7 +10,7 @@ import org.benchtop.spi.host.HostFile;
 import org.benchtop.spi.host.HostFileOptions;
 
 /** {@code type: file}: a raw image file or a block device. */
-final class FileType implements BlockBackendType<FileOptions> {
+public final class FileType implements BlockBackendType<FileOptions> {
     @Override
     public String name() {
         return "file";

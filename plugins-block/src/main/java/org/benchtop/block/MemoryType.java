@@ -11,7 +11,7 @@ import org.benchtop.spi.host.HostFile;
 import org.benchtop.spi.host.HostFileOptions;
 
 /** {@code type: memory}: a disk in the memory of the process. */
-final class MemoryType implements BlockBackendType<MemoryOptions> {
+public final class MemoryType implements BlockBackendType<MemoryOptions> {
     @Override
     public String name() {
         return "memory";

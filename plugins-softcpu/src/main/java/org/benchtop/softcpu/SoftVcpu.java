@@ -344,9 +344,18 @@ final class SoftVcpu implements Vcpu {
                 && block.mode == Cpu.MODE_64
                 && breakpoints.length + debugBreakpoints.length == 0
                 && !vm.hooks().active()) {
-            Translator.Translation translation = Translator.translate(vm.code(), block);
-            if (translation != null) {
-                vm.code().install(block, translation);
+            try {
+                Translator.Translation translation = Translator.translate(vm.code(), block);
+                if (translation != null) {
+                    vm.code().install(block, translation);
+                }
+            } catch (RuntimeException e) {
+                // The steps do the same, slower.
+                System.getLogger("org.benchtop.softcpu")
+                        .log(
+                                System.Logger.Level.WARNING,
+                                vm.name() + ": code at 0x" + Long.toHexString(block.rip) + " cannot be translated",
+                                e);
             }
         }
     }

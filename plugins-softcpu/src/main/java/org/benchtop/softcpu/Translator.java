@@ -32,6 +32,8 @@ final class Translator {
     private static final int COLD = 64;
 
     private static final int MAX_INSNS = 120;
+    /** Without a loop, fewer instructions do not pay for loading and storing all registers. */
+    private static final int WORTHWHILE_INSNS = 16;
 
     private static final ClassDesc REGION = desc(Region.class);
     private static final ClassDesc CPU = desc(Cpu.class);
@@ -129,6 +131,7 @@ final class Translator {
 
     private boolean worthwhile() {
         int insns = 0;
+        boolean loops = false;
         Deque<Block> open = new ArrayDeque<>();
         open.add(entry);
         Map<Long, Integer> found = new LinkedHashMap<>();
@@ -142,7 +145,7 @@ final class Translator {
             while (translated < block.insns.length && TranslatedInsns.supports(block.insns[translated])) {
                 translated++;
             }
-            if (block == entry && translated < Math.min(2, block.insns.length)) {
+            if (block == entry && translated < block.insns.length) {
                 return false;
             }
             if (translated == 0) {
@@ -155,6 +158,7 @@ final class Translator {
                 continue;
             }
             for (long target : targets(block)) {
+                loops |= found.containsKey(target);
                 if (((target ^ entry.rip) & Cpu.PAGE_MASK) == 0) {
                     Block next = pages.find((entry.host & Cpu.PAGE_MASK) | target & 4095, target, entry.mode);
                     if (next != null && (next.heat >= entry.heat / COLD || next == entry)) {
@@ -162,6 +166,9 @@ final class Translator {
                     }
                 }
             }
+        }
+        if (!loops && insns < WORTHWHILE_INSNS) {
+            return false;
         }
         for (Block block : blocks) {
             Integer translated = found.get(block.rip);

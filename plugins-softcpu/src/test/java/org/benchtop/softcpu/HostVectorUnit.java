@@ -1,5 +1,7 @@
 package org.benchtop.softcpu;
 
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
@@ -91,9 +93,7 @@ final class HostVectorUnit implements AutoCloseable {
         // SAFETY: an anonymous private mapping of our own, never unmapped while a signal handler points into it.
         MemorySegment mapped =
                 (MemorySegment) mmap.invokeExact(MemorySegment.NULL, CODE_BYTES + 8192L, 7, 0x22, -1, 0L);
-        if (mapped.address() == -1) {
-            throw new IllegalStateException("mmap of executable memory was refused");
-        }
+        assumeTrue(mapped.address() != -1, "needs executable memory, which mmap refused");
         MemorySegment all = mapped.reinterpret(CODE_BYTES + 8192L);
         code = all.asSlice(0, CODE_BYTES);
         frame = all.asSlice(CODE_BYTES, 8192);
@@ -106,28 +106,39 @@ final class HostVectorUnit implements AutoCloseable {
         installHandlers();
     }
 
-    /** Why there is no referee here, or null. */
+    /** Why there is no referee here, or an empty string. */
     static String missing() {
         if (!System.getProperty("os.arch").equals("amd64")
                 || !System.getProperty("os.name").equals("Linux")) {
             return "needs x86-64 Linux";
+        }
+        if (!processorLine("vendor_id").equals("AuthenticAMD")) {
+            return "compares with AMD processors: others differ in what the manuals leave undefined";
         }
         return features().containsAll(Set.of("xsave", "sse4_2", "aes", "pclmulqdq"))
                 ? ""
                 : "needs a host processor with SSE4.2, AES, PCLMULQDQ and XSAVE";
     }
 
+    /** The components of {@link #STATE_IN} and {@link #STATE_OUT} that the host has, as XCR0 names them. */
+    int stateComponents() {
+        return stateComponents;
+    }
+
     /** The features of the host as /proc/cpuinfo names them. */
     static Set<String> features() {
+        return new TreeSet<>(Arrays.asList(processorLine("flags").split(" ")));
+    }
+
+    private static String processorLine(String name) {
         try {
             return Files.readAllLines(Path.of("/proc/cpuinfo")).stream()
-                    .filter(line -> line.startsWith("flags"))
+                    .filter(line -> line.startsWith(name))
                     .findFirst()
-                    .map(line -> new TreeSet<>(Arrays.asList(
-                            line.substring(line.indexOf(':') + 1).trim().split(" "))))
-                    .orElseGet(TreeSet::new);
+                    .map(line -> line.substring(line.indexOf(':') + 1).trim())
+                    .orElse("");
         } catch (IOException e) {
-            return Set.of();
+            return "";
         }
     }
 

@@ -57,12 +57,12 @@ final class InsnGenerator {
         return r;
     }
 
-    private List<byte[]> sequence(int count) {
+    private List<byte[]> sequence(int count, boolean record) {
         List<byte[]> list = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             out.reset();
             int undefined = instruction();
-            if (undefined != 0) {
+            if (undefined != 0 && record) {
                 recordFlags(ALL & ~undefined);
             }
             list.add(out.toByteArray());
@@ -72,7 +72,12 @@ final class InsnGenerator {
 
     /** Instructions, one array each, with what belongs to them. */
     List<byte[]> next(int maxCount) {
-        return sequence(1 + below(maxCount));
+        return sequence(1 + below(maxCount), true);
+    }
+
+    /** The same without code that drops undefined flags. */
+    List<byte[]> bare(int maxCount) {
+        return sequence(1 + below(maxCount), false);
     }
 
     /** pushfq; and qword [rsp], defined; pop qword [r15+off]; cmp eax, eax: all flags are defined again. */

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 
 /** Translated code does what the steps of blocks do. */
 class TranslatorTest {
-    private static final int LOOPS = Integer.getInteger("softcpu.loops", 400);
+    private static final int LOOPS = Integer.getInteger("softcpu.loops", 300);
     private static final long SEED = Long.getLong("softcpu.seed", 20261130L);
     private static final long CODE = 0x10_0000;
     private static final long DATA = 0x11_0000;
@@ -70,7 +70,7 @@ class TranslatorTest {
             }
             for (int i = 0; i < LOOPS; i++) {
                 Random random = new Random(SEED + i);
-                byte[] code = loop(new InsnGenerator(random, EVERYTHING).next(8));
+                byte[] code = loop(new InsnGenerator(random, EVERYTHING).bare(6));
                 long[] registers = random.longs(16).toArray();
                 registers[15] = DATA;
                 registers[Cpu.RSP] = STACK;

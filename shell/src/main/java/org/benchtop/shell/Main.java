@@ -56,11 +56,11 @@ public final class Main {
         commands.put("run", RunCommand.class);
         commands.put("shell", ShellCommand.class);
         commands.put("bench", BenchCommand.class);
-        commands.put("image", ImageCommand.class);
         commands.put("validate", ValidateCommand.class);
         commands.put("schema", SchemaCommand.class);
         commands.put("plugins", PluginsCommand.class);
         commands.put("guest", GuestCommand.class);
+        commands.put("image", ImageCommand.class);
         commands.put("from-qemu", FromQemuCommand.class);
         return commands;
     }

@@ -392,7 +392,7 @@ final class SpecReader {
             problems.add(value, "expected a " + what + ", such as {type: …}, got " + value.shape());
             return Optional.empty();
         }
-        Optional<String> type = word(mapping, "type");
+        Optional<String> type = typeName(mapping);
         if (type.isEmpty()) {
             if (mapping.find("type").isEmpty()) {
                 problems.add(mapping, "missing \"type\" of this " + what);
@@ -406,6 +406,16 @@ final class SpecReader {
         return problems.count() > before
                 ? Optional.empty()
                 : Optional.of(new EntrySpec(type.get(), id, mapping.without("type", "id"), typePosition));
+    }
+
+    /** The type's name; YAML's word for nothing is the name of a type as well. */
+    private Optional<String> typeName(ConfigValue.Mapping mapping) {
+        Optional<ConfigValue> value = mapping.find("type");
+        return value.isPresent()
+                        && value.get() instanceof ConfigValue.Scalar scalar
+                        && scalar.text().equals("null")
+                ? Optional.of(scalar.text())
+                : word(mapping, "type");
     }
 
     private Optional<String> word(ConfigValue.Mapping mapping, String key) {

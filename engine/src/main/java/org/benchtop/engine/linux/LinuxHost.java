@@ -1,9 +1,11 @@
 package org.benchtop.engine.linux;
 
+import java.nio.file.Path;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.host.HostFile;
 import org.benchtop.spi.host.HostFileOptions;
+import org.benchtop.spi.host.HostLoopDevice;
 import org.benchtop.spi.host.HostServices;
 import org.benchtop.spi.host.HostStream;
 
@@ -31,6 +33,11 @@ public final class LinuxHost implements HostServices {
     @Override
     public HostFile openFile(HostFileOptions options) {
         return LinuxFile.open(options);
+    }
+
+    @Override
+    public HostLoopDevice attachLoop(Path file, boolean readOnly, boolean direct) {
+        return LoopDevice.attach(file, readOnly, direct);
     }
 
     @Override

@@ -114,7 +114,13 @@ public final class MachineSchema {
         ObjectNode node = options(type.options());
         node.put("title", type.name());
         described(node, type.summary());
-        ((ObjectNode) node.get("properties")).putObject("type").put("const", type.name());
+        ObjectNode name = ((ObjectNode) node.get("properties")).putObject("type");
+        if (type.name().equals("null")) {
+            // Unquoted, an editor takes it for YAML's word for nothing.
+            name.putArray("enum").add(type.name()).addNull();
+        } else {
+            name.put("const", type.name());
+        }
         if (withId) {
             ObjectNode id = ((ObjectNode) node.get("properties")).putObject("id");
             described(id, "name of this entry").put("type", "string").put("pattern", NAME);

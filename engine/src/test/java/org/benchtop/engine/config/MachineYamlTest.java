@@ -53,6 +53,23 @@ class MachineYamlTest {
     }
 
     @Test
+    void typeCalledNullNeedsNoQuotes() {
+        String yaml = "boot: none\ndrives:\n  d: { type: null, size: 1GiB }\n";
+
+        MachineSpec spec = spec(yaml);
+
+        assertEquals("null", Objects.requireNonNull(spec.drives().get("d")).type());
+        assertEquals(spec.drives(), spec(yaml.replace("null", "\"null\"")).drives());
+    }
+
+    @Test
+    void typeWithoutAValueIsMissing() {
+        assertEquals(
+                "vm.yaml:3:13 drives.d.type: expected a name, got nothing",
+                error("boot: none\ndrives:\n  d: { type: , size: 1GiB }\n"));
+    }
+
+    @Test
     void bootSourceOfAPluginIsReadAndWritten() {
         MachineSpec spec = spec("boot: {debian: {kernel: full, modules: [virtio_blk]}}");
 

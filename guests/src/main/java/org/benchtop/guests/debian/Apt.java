@@ -28,7 +28,7 @@ final class Apt {
     private static final Pattern KERNEL_PARTS = Pattern.compile("linux-(?:image|modules)-[0-9][a-z0-9+.~-]*");
     private static final Pattern INSTALLED = Pattern.compile("^Inst (\\S+) ");
     private static final Pattern UNKNOWN = Pattern.compile(
-            "E: (?:Unable to locate package|Can't find a source to download version|No packages found)\\s*'?([^' ]*)"
+            "E: (?:Unable to locate package|Can't find a source to download version|No packages found)\\s*'?([^'\\s]*)"
                     + "|E: Package '([^']+)' has no installation candidate");
 
     private final Cache cache;

@@ -44,8 +44,8 @@ class JupyterClientTest {
                         KernelMain.class.getName(),
                         "{connection_file}")
                 .forEach(argv::add);
-        JsonObject spec = Json.object(
-                "argv", argv, "display_name", "Benchtop", "language", "java", "interrupt_mode", "message");
+        JsonObject spec =
+                Json.object("argv", argv, "display_name", "Benchtop", "language", "java", "interrupt_mode", "message");
         Path kernel = Files.createDirectories(folder.resolve("data/kernels/benchtop"));
         Files.writeString(kernel.resolve("kernel.json"), spec.toString());
     }
@@ -57,7 +57,8 @@ class JupyterClientTest {
                 .redirectOutput(log.toFile())
                 .redirectInput(new File("/dev/null"));
         builder.environment().put("JUPYTER_DATA_DIR", folder.resolve("data").toString());
-        builder.environment().put("JUPYTER_RUNTIME_DIR", folder.resolve("runtime").toString());
+        builder.environment()
+                .put("JUPYTER_RUNTIME_DIR", folder.resolve("runtime").toString());
         builder.environment().put("JUPYTER_CONFIG_DIR", folder.resolve("config").toString());
         Process process = builder.start();
         try {
@@ -105,7 +106,9 @@ class JupyterClientTest {
         assumeTrue(Files.isWritable(Path.of("/dev/kvm")), "/dev/kvm is not usable");
         List<Path> notebooks;
         try (Stream<Path> files = Files.list(Path.of(""))) {
-            notebooks = files.filter(file -> file.toString().endsWith(".ipynb")).sorted().toList();
+            notebooks = files.filter(file -> file.toString().endsWith(".ipynb"))
+                    .sorted()
+                    .toList();
         }
         assertEquals(5, notebooks.size(), notebooks.toString());
         List<String> command = new ArrayList<>(List.of(
@@ -123,7 +126,8 @@ class JupyterClientTest {
         run(command.toArray(new String[0]));
 
         try (Stream<Path> pages = Files.list(folder.resolve("html"))) {
-            assertEquals(5, pages.filter(page -> page.toString().endsWith(".html")).count());
+            assertEquals(
+                    5, pages.filter(page -> page.toString().endsWith(".html")).count());
         }
     }
 }

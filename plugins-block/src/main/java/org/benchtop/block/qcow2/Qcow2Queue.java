@@ -73,7 +73,7 @@ final class Qcow2Queue implements BlockQueue {
             return;
         }
         job().start(request, completion);
-        drain();
+        runDue();
     }
 
     @Override
@@ -150,12 +150,12 @@ final class Qcow2Queue implements BlockQueue {
     void runFromElsewhere(Task task) {
         loop.execute(() -> {
             todo.add(task);
-            drain();
+            finishHandler();
         });
     }
 
     /** Runs what has become due. Every way into this queue ends with this. */
-    void drain() {
+    void runDue() {
         if (draining) {
             return;
         }
@@ -171,7 +171,7 @@ final class Qcow2Queue implements BlockQueue {
 
     /** Ends a handler that was called from below, where nobody else kicks. */
     void finishHandler() {
-        drain();
+        runDue();
         if (kickNeeded && !draining) {
             kick();
         }

@@ -38,8 +38,9 @@ public final class Chardevs {
             case ON -> true;
             case OFF -> false;
         };
-        StreamChardev.InputFilter filter =
-                keys ? new TerminalKeys(options.signal(), context::requestStop) : StreamChardev.noFilter();
+        StreamChardev.InputFilter filter = keys
+                ? new TerminalKeys(options.signal(), context::requestStop, context::requestResume)
+                : StreamChardev.noFilter();
         return new StreamChardev(
                 stream,
                 stream.terminal() ? "stdio (Ctrl-A h for help)" : "stdio",

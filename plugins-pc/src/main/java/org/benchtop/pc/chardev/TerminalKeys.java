@@ -3,7 +3,7 @@ package org.benchtop.pc.chardev;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The keys that a terminal user has besides the guest's: Ctrl-A followed by x (stop), b (break), h (help) or Ctrl-A (a
+ * The keys that a terminal user has besides the guest's: Ctrl-A followed by x (stop), r (resume), b (break), h (help) or Ctrl-A (a
  * literal Ctrl-A); with {@code signal}, also Ctrl-C (stop). Called on one loop only.
  */
 final class TerminalKeys implements StreamChardev.InputFilter {
@@ -12,6 +12,7 @@ final class TerminalKeys implements StreamChardev.InputFilter {
     private static final String HELP = """
             \r
             Ctrl-A x        stop the machine\r
+            Ctrl-A r        resume the machine after an I/O error has stopped it\r
             Ctrl-A b        send a break to the guest\r
             Ctrl-A c        reserved for a monitor\r
             Ctrl-A h        this help\r
@@ -20,13 +21,15 @@ final class TerminalKeys implements StreamChardev.InputFilter {
 
     private final boolean signal;
     private final Runnable stop;
+    private final Runnable resume;
     private Runnable sendBreak = () -> {};
     private java.util.function.Consumer<byte[]> show = text -> {};
     private boolean escape;
 
-    TerminalKeys(boolean signal, Runnable stop) {
+    TerminalKeys(boolean signal, Runnable stop, Runnable resume) {
         this.signal = signal;
         this.stop = stop;
+        this.resume = resume;
     }
 
     @Override
@@ -60,6 +63,7 @@ final class TerminalKeys implements StreamChardev.InputFilter {
     private boolean command(byte key) {
         switch (key) {
             case 'x', 'X' -> stop.run();
+            case 'r', 'R' -> resume.run();
             case 'b', 'B' -> sendBreak.run();
             case 'h', 'H', '?' -> show.accept(HELP.getBytes(StandardCharsets.US_ASCII));
             case 'c', 'C' -> show.accept("\r\nthere is no monitor here\r\n".getBytes(StandardCharsets.US_ASCII));

@@ -81,6 +81,17 @@ class StdioTest implements ChardevContract {
     }
 
     @Test
+    void controlAThenRResumesTheMachine() {
+        FakeStream terminal = new FakeStream(true);
+        connected(terminal, PLAIN);
+        type(terminal, "a\u0001rb");
+
+        assertEquals(1, context.resumeRequests());
+        assertEquals(0, context.stopRequests());
+        assertEquals("ab", guest.text());
+    }
+
+    @Test
     void controlATwiceIsLiteral() {
         FakeStream terminal = new FakeStream(true);
         connected(terminal, PLAIN);

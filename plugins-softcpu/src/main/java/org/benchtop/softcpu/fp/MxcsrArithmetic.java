@@ -114,6 +114,8 @@ public final class MxcsrArithmetic {
     private boolean fast;
     private int pre;
     private int post;
+    /** Flags of finished steps; all of them masked. */
+    private int earlier;
 
     /** The register. */
     public int mxcsr() {
@@ -140,6 +142,7 @@ public final class MxcsrArithmetic {
     public void begin() {
         pre = 0;
         post = 0;
+        earlier = 0;
     }
 
     /**
@@ -148,13 +151,15 @@ public final class MxcsrArithmetic {
      * @return false if the instruction must raise #XM instead of storing its result
      */
     public boolean finish() {
-        if ((pre | post) == 0) {
+        if ((pre | post | earlier) == 0) {
             return true;
         }
+        mxcsr |= earlier;
         int unmasked = ~(mxcsr >> 7);
         if ((pre & unmasked) != 0) {
             // Pre-computation exceptions win over those of other elements' results (SDM vol. 1, 11.5.2.2).
             mxcsr |= pre;
+            updateFast();
             return false;
         }
         mxcsr |= pre | post;
@@ -162,9 +167,20 @@ public final class MxcsrArithmetic {
         return (post & unmasked) == 0;
     }
 
-    /** Whether #XM is already certain, so that later steps of the instruction do not happen. */
-    public boolean stopped() {
-        return ((pre | post) & ~(mxcsr >> 7)) != 0;
+    /**
+     * Ends a step of an instruction that computes in several, such as DPPD: flags of a finished step stay even if a later one
+     * raises #XM.
+     *
+     * @return false if this step raises #XM, so that later ones do not happen
+     */
+    public boolean step() {
+        if (((pre | post) & ~(mxcsr >> 7)) != 0) {
+            return false;
+        }
+        earlier |= pre | post;
+        pre = 0;
+        post = 0;
+        return true;
     }
 
     private boolean masked(int exception) {

@@ -109,31 +109,44 @@ final class FloatKernels {
         v[d + 1] = v[a + 1];
     }
 
-    /**
-     * DPPS: four products, added in pairs; each step rounds and signals.
-     */
+    /** DPPS: products, then sums of pairs, then their sum; each step rounds and signals. */
     static void dpps(MxcsrArithmetic m, long[] v, int d, int a, int b, int imm) {
-        int p0 = (imm & 0x10) != 0 ? m.mul32((int) v[a], (int) v[b]) : 0;
-        int p1 = (imm & 0x20) != 0 ? m.mul32((int) (v[a] >>> 32), (int) (v[b] >>> 32)) : 0;
-        int p2 = (imm & 0x40) != 0 ? m.mul32((int) v[a + 1], (int) v[b + 1]) : 0;
-        int p3 = (imm & 0x80) != 0 ? m.mul32((int) (v[a + 1] >>> 32), (int) (v[b + 1] >>> 32)) : 0;
-        if (m.stopped()) {
+        dotProducts(m, v, d, a, b, imm, 1);
+    }
+
+    /** DPPS of two lanes: a step of both comes before the next step. */
+    static void dppsWide(MxcsrArithmetic m, long[] v, int d, int a, int b, int imm) {
+        dotProducts(m, v, d, a, b, imm, 2);
+    }
+
+    private static void dotProducts(MxcsrArithmetic m, long[] v, int d, int a, int b, int imm, int lanes) {
+        // The words of the result hold the intermediate values.
+        for (int i = 0; i < 2 * lanes; i++) {
+            int select = imm >> ((i & 1) == 0 ? 4 : 6);
+            int low = (select & 1) != 0 ? m.mul32((int) v[a + i], (int) v[b + i]) : 0;
+            int high = (select & 2) != 0 ? m.mul32((int) (v[a + i] >>> 32), (int) (v[b + i] >>> 32)) : 0;
+            v[d + i] = pair(low, high);
+        }
+        if (!m.step()) {
             return;
         }
-        int s0 = m.add32(p0, p1);
-        int s1 = m.add32(p2, p3);
-        if (m.stopped()) {
+        for (int i = 0; i < 2 * lanes; i++) {
+            v[d + i] = m.add32((int) v[d + i], (int) (v[d + i] >>> 32));
+        }
+        if (!m.step()) {
             return;
         }
-        int sum = m.add32(s0, s1);
-        v[d] = pair((imm & 1) != 0 ? sum : 0, (imm & 2) != 0 ? sum : 0);
-        v[d + 1] = pair((imm & 4) != 0 ? sum : 0, (imm & 8) != 0 ? sum : 0);
+        for (int i = 0; i < 2 * lanes; i += 2) {
+            int sum = m.add32((int) v[d + i], (int) v[d + i + 1]);
+            v[d + i] = pair((imm & 1) != 0 ? sum : 0, (imm & 2) != 0 ? sum : 0);
+            v[d + i + 1] = pair((imm & 4) != 0 ? sum : 0, (imm & 8) != 0 ? sum : 0);
+        }
     }
 
     static void dppd(MxcsrArithmetic m, long[] v, int d, int a, int b, int imm) {
         long p0 = (imm & 0x10) != 0 ? m.mul64(v[a], v[b]) : 0;
         long p1 = (imm & 0x20) != 0 ? m.mul64(v[a + 1], v[b + 1]) : 0;
-        if (m.stopped()) {
+        if (!m.step()) {
             return;
         }
         long sum = m.add64(p0, p1);

@@ -572,7 +572,9 @@ public final class Simd {
         set(3, P66, 0x20, in -> Moves.insert(in, CpuFeatures.SSE4_1, 1));
         set(3, P66, 0x21, Moves::insertps);
         set(3, P66, 0x22, in -> Moves.insert(in, CpuFeatures.SSE4_1, Vector.wide(in) ? 8 : 4));
-        set(3, P66, 0x40, floats(FloatKernels::dpps, CpuFeatures.SSE4_1, each, 16, false));
+        Maker dpps = floats(FloatKernels::dpps, CpuFeatures.SSE4_1, FloatHandler.Shape.ONCE, 16, false);
+        Maker dppsWide = floats(FloatKernels::dppsWide, CpuFeatures.SSE4_1, FloatHandler.Shape.ONCE, 16, false);
+        set(3, P66, 0x40, in -> (in.vexL != 0 ? dppsWide : dpps).make(in));
         Maker dppd = floats(FloatKernels::dppd, CpuFeatures.SSE4_1, each, 16, false);
         set(3, P66, 0x41, in -> in.vexL != 0 ? null : dppd.make(in));
         set(

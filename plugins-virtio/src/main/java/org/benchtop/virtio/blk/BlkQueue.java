@@ -3,6 +3,7 @@ package org.benchtop.virtio.blk;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import org.benchtop.spi.block.BlockQueue;
+import org.benchtop.spi.block.BlockStatus;
 import org.benchtop.spi.memory.GuestMemory;
 import org.benchtop.virtio.queue.DescriptorChain;
 import org.benchtop.virtio.queue.QueueHandler;
@@ -78,6 +79,18 @@ final class BlkQueue implements QueueHandler {
     }
 
     @Override
+    public void restart(DescriptorChain chain) {
+        slot(chain).start();
+        kickOutsideBurst();
+        count();
+    }
+
+    @Override
+    public void drain() {
+        backend.drain();
+    }
+
+    @Override
     public String describe(DescriptorChain chain) {
         return slot(chain).toString();
     }
@@ -112,6 +125,13 @@ final class BlkQueue implements QueueHandler {
             submitted = false;
             backend.kick();
         }
+    }
+
+    /** Keeps a chain whose request the host could not carry out until the machine goes on. */
+    void park(DescriptorChain chain, BlkSlot slot, BlockStatus why) {
+        stats.errors().increment();
+        blk.stopMachine(slot.toString(), why);
+        pump.park(chain);
     }
 
     /** Room for a header that lies in pieces. */

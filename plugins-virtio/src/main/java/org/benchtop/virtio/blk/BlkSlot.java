@@ -261,7 +261,7 @@ final class BlkSlot implements BlockCompletion {
         if (buffer.count() <= queue.blk().maxSegments()) {
             return false;
         }
-        result = BlockStatus.IO_ERROR;
+        result = BlockStatus.OUT_OF_RANGE;
         return true;
     }
 
@@ -288,6 +288,21 @@ final class BlkSlot implements BlockCompletion {
     }
 
     private void finish() {
+        if (result != BlockStatus.OK) {
+            switch (queue.blk().onError(type == VIRTIO_BLK_T_IN, result)) {
+                case STOP -> {
+                    if (queue.pump().mayPark()) {
+                        queue.park(chain, this, result);
+                        return;
+                    }
+                }
+                case IGNORE -> {
+                    queue.stats().errors().increment();
+                    result = BlockStatus.OK;
+                }
+                case REPORT -> {}
+            }
+        }
         switch (result) {
             case OK -> answer(VIRTIO_BLK_S_OK, type == VIRTIO_BLK_T_IN ? total : 0);
             case UNSUPPORTED -> answer(VIRTIO_BLK_S_UNSUPP, 0);

@@ -11,10 +11,13 @@ import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockCapabilities;
 import org.benchtop.spi.block.BlockQueue;
+import org.benchtop.spi.block.BlockStatus;
+import org.benchtop.spi.block.ErrorPolicy;
 import org.benchtop.spi.device.RegisterMap;
 import org.benchtop.spi.event.EventLoop;
 import org.benchtop.spi.memory.GuestMemory;
@@ -55,6 +58,7 @@ public final class VirtioBlk implements VirtioDevice {
     private final BlockBackend backend;
     private final List<EventLoop> loops;
     private final GuestMemory memory;
+    private final Consumer<String> stopMachine;
     private final BlkStats stats;
     private final Map<EventLoop, BlockQueue> blockQueues = new IdentityHashMap<>();
     private final RegisterMap<BlkConfigRegister> config =
@@ -76,6 +80,7 @@ public final class VirtioBlk implements VirtioDevice {
      * A block device over an open backend, which it neither owns nor closes.
      *
      * @param loops where the work of each queue is done; one loop for all queues, or one for each
+     * @param stopMachine pauses the machine, for the given reason, when the error policy says so
      */
     public VirtioBlk(
             String id,
@@ -83,12 +88,14 @@ public final class VirtioBlk implements VirtioDevice {
             BlockBackend backend,
             List<EventLoop> loops,
             GuestMemory memory,
+            Consumer<String> stopMachine,
             Stats stats) {
         this.id = id;
         this.options = options;
         this.backend = backend;
         this.loops = List.copyOf(loops);
         this.memory = memory;
+        this.stopMachine = stopMachine;
         this.stats = BlkStats.of(stats);
         if (loops.size() != 1 && loops.size() != options.queues()) {
             throw BenchtopException.config(
@@ -269,6 +276,17 @@ public final class VirtioBlk implements VirtioDevice {
     /** Whether the driver has chosen a feature. */
     boolean negotiatedFeature(long feature) {
         return (features & feature) != 0;
+    }
+
+    /** What to do about a request that has failed. */
+    ErrorPolicy.Action onError(boolean read, BlockStatus status) {
+        return (read ? options.rerror() : options.werror()).action(status);
+    }
+
+    /** Pauses the machine because of a request. */
+    void stopMachine(String request, BlockStatus why) {
+        stopMachine.accept(id + ": " + (why == BlockStatus.NO_SPACE ? "no space left for " : "I/O error in ") + request
+                + " (" + backend.describe() + ")");
     }
 
     /** The longest part of a request that the backend takes. */

@@ -1,6 +1,7 @@
 package org.benchtop.virtio.blk;
 
 import java.util.OptionalInt;
+import org.benchtop.spi.block.ErrorPolicy;
 
 /**
  * What is chosen for a block device, whatever its transport.
@@ -15,6 +16,8 @@ import java.util.OptionalInt;
  * @param writeZeroes whether write-zeroes is offered
  * @param logicalBlockSizeBytes overrides the drive's
  * @param physicalBlockSizeBytes overrides the drive's
+ * @param rerror what to do when a read fails
+ * @param werror what to do when anything else fails
  */
 public record VirtioBlkOptions(
         int queues,
@@ -26,4 +29,6 @@ public record VirtioBlkOptions(
         boolean discard,
         boolean writeZeroes,
         OptionalInt logicalBlockSizeBytes,
-        OptionalInt physicalBlockSizeBytes) {}
+        OptionalInt physicalBlockSizeBytes,
+        ErrorPolicy rerror,
+        ErrorPolicy werror) {}

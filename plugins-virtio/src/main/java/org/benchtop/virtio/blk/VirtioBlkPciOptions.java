@@ -1,11 +1,17 @@
 package org.benchtop.virtio.blk;
 
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import org.benchtop.spi.Option;
+import org.benchtop.spi.block.ErrorPolicy;
 import org.benchtop.spi.pci.PciAddress;
 import org.benchtop.virtio.pci.VirtioPciOptions;
+import org.jspecify.annotations.Nullable;
 
 /** The options of {@code virtio-blk-pci}. */
 public record VirtioBlkPciOptions(
@@ -62,7 +68,33 @@ public record VirtioBlkPciOptions(
                 min = 512,
                 max = 1 << 20,
                 unit = Option.Unit.BYTES)
-        Optional<Integer> physicalBlockSize) {
+        Optional<Integer> physicalBlockSize,
+
+        @Option(
+                doc = "iothreads for single queues, such as [{iothread: io0, vqs: [0, 2]}, {iothread: io1, vqs: [1]}];"
+                        + " without vqs the queues are dealt round",
+                value = "[]")
+        List<IothreadMapping> iothreadVqMapping,
+
+        @Option(doc = "what to do when the host cannot read", value = "report")
+        ErrorPolicy rerror,
+
+        @Option(
+                doc = "what to do when the host cannot write, flush or discard; enospc stops when space has run out",
+                value = "enospc")
+        ErrorPolicy werror) {
+
+    /** Queues that an iothread works for. */
+    public record IothreadMapping(
+            @Option(doc = "the iothread", ref = Option.Ref.IOTHREAD)
+            String iothread,
+
+            @Option(doc = "indexes of its queues", value = "[]")
+            List<Integer> vqs) {
+        public IothreadMapping {
+            vqs = List.copyOf(vqs);
+        }
+    }
 
     public VirtioBlkPciOptions {
         if (Integer.bitCount(queueSize) != 1) {
@@ -79,6 +111,60 @@ public record VirtioBlkPciOptions(
         requirePowerOfTwo("logical-block-size", logicalBlockSize);
         requirePowerOfTwo("physical-block-size", physicalBlockSize);
         addr.ifPresent(PciAddress::parse);
+        iothreadVqMapping = List.copyOf(iothreadVqMapping);
+        if (!iothreadVqMapping.isEmpty()) {
+            if (iothread.isPresent()) {
+                throw new IllegalArgumentException("iothread and iothread-vq-mapping exclude each other");
+            }
+            queueIothreads(iothreadVqMapping, queues);
+        }
+    }
+
+    /** The iothread of every queue; empty without a mapping. */
+    List<String> queueIothreads() {
+        return iothreadVqMapping.isEmpty() ? List.of() : queueIothreads(iothreadVqMapping, queues);
+    }
+
+    private static List<String> queueIothreads(List<IothreadMapping> mappings, int queues) {
+        boolean dealt = mappings.stream().allMatch(mapping -> mapping.vqs().isEmpty());
+        @Nullable String[] names = new String[queues];
+        Set<String> seen = new HashSet<>();
+        for (int i = 0; i < mappings.size(); i++) {
+            IothreadMapping mapping = mappings.get(i);
+            if (!seen.add(mapping.iothread())) {
+                throw new IllegalArgumentException(
+                        "iothread-vq-mapping names iothread \"" + mapping.iothread() + "\" twice");
+            }
+            if (!dealt && mapping.vqs().isEmpty()) {
+                throw new IllegalArgumentException(
+                        "iothread-vq-mapping: give vqs for every iothread or for none; they are missing for \""
+                                + mapping.iothread() + "\"");
+            }
+            for (int queue : mapping.vqs()) {
+                if (queue < 0 || queue >= queues) {
+                    throw new IllegalArgumentException(
+                            "iothread-vq-mapping: queue " + queue + " is outside 0.." + (queues - 1));
+                }
+                if (names[queue] != null) {
+                    throw new IllegalArgumentException("iothread-vq-mapping: queue " + queue + " is there twice");
+                }
+                names[queue] = mapping.iothread();
+            }
+        }
+        if (dealt && mappings.size() > queues) {
+            throw new IllegalArgumentException("iothread-vq-mapping has " + mappings.size() + " iothreads for " + queues
+                    + " queues: raise queues");
+        }
+        List<String> all = new ArrayList<>();
+        for (int queue = 0; queue < queues; queue++) {
+            @Nullable
+            String name = dealt ? mappings.get(queue % mappings.size()).iothread() : names[queue];
+            if (name == null) {
+                throw new IllegalArgumentException("iothread-vq-mapping: queue " + queue + " has no iothread");
+            }
+            all.add(name);
+        }
+        return all;
     }
 
     private static void requirePowerOfTwo(String option, Optional<Integer> value) {
@@ -105,7 +191,10 @@ public record VirtioBlkPciOptions(
                 true,
                 Optional.empty(),
                 Optional.empty(),
-                Optional.empty());
+                Optional.empty(),
+                List.of(),
+                ErrorPolicy.REPORT,
+                ErrorPolicy.ENOSPC);
     }
 
     VirtioPciOptions pci() {
@@ -123,7 +212,9 @@ public record VirtioBlkPciOptions(
                 discard,
                 writeZeroes,
                 toInt(logicalBlockSize),
-                toInt(physicalBlockSize));
+                toInt(physicalBlockSize),
+                rerror,
+                werror);
     }
 
     private static OptionalInt toInt(Optional<Integer> value) {

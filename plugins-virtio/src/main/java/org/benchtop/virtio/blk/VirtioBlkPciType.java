@@ -32,13 +32,18 @@ public final class VirtioBlkPciType implements DeviceType<VirtioBlkPciOptions> {
     }
 
     private static VirtioDevice blk(VirtioBlkPciOptions options, DeviceContext context) {
-        EventLoop loop = options.iothread().map(context::eventLoop).orElseGet(context::eventLoop);
+        List<EventLoop> loops =
+                options.queueIothreads().stream().map(context::eventLoop).toList();
+        if (loops.isEmpty()) {
+            loops = List.of(options.iothread().map(context::eventLoop).orElseGet(context::eventLoop));
+        }
         return new VirtioBlk(
                 context.id(),
                 options.blk(),
                 context.drive(options.drive()),
-                List.of(loop),
+                loops,
                 context.memory(),
+                context.machine()::requestPause,
                 context.stats());
     }
 }

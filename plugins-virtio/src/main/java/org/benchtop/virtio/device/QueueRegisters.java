@@ -1,5 +1,6 @@
 package org.benchtop.virtio.device;
 
+import java.util.List;
 import org.benchtop.virtio.queue.QueuePump;
 import org.benchtop.virtio.queue.RingLayout;
 
@@ -16,6 +17,8 @@ final class QueueRegisters {
     int lastAvail;
 
     int usedIndex;
+    /** Heads of chains to begin again; valid while the pump is stopped. */
+    List<Integer> parked = List.of();
 
     QueueRegisters(QueuePump pump) {
         this.pump = pump;
@@ -31,6 +34,7 @@ final class QueueRegisters {
         resetting = false;
         lastAvail = 0;
         usedIndex = 0;
+        parked = List.of();
     }
 
     RingLayout layout() {
@@ -38,7 +42,7 @@ final class QueueRegisters {
     }
 
     QueueState save() {
-        return new QueueState(size, descriptorGpa, driverGpa, deviceGpa, enabled, lastAvail, usedIndex);
+        return new QueueState(size, descriptorGpa, driverGpa, deviceGpa, enabled, lastAvail, usedIndex, parked);
     }
 
     void restore(QueueState state) {
@@ -50,5 +54,6 @@ final class QueueRegisters {
         resetting = false;
         lastAvail = state.lastAvail();
         usedIndex = state.usedIndex();
+        parked = state.parked();
     }
 }

@@ -1,5 +1,7 @@
 package org.benchtop.virtio.device;
 
+import java.util.List;
+
 /**
  * What is saved of a queue.
  *
@@ -10,6 +12,18 @@ package org.benchtop.virtio.device;
  * @param enabled whether the driver has enabled it
  * @param lastAvail next available entry to take
  * @param usedIndex next used element to fill
+ * @param parked heads of chains that were taken and are to be begun again, after an I/O error has stopped the machine
  */
 public record QueueState(
-        int size, long descriptorGpa, long driverGpa, long deviceGpa, boolean enabled, int lastAvail, int usedIndex) {}
+        int size,
+        long descriptorGpa,
+        long driverGpa,
+        long deviceGpa,
+        boolean enabled,
+        int lastAvail,
+        int usedIndex,
+        List<Integer> parked) {
+    public QueueState {
+        parked = List.copyOf(parked);
+    }
+}

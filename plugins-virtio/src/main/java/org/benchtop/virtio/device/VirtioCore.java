@@ -264,9 +264,10 @@ public final class VirtioCore implements QueueOwner {
         var layout = queue.layout();
         int lastAvail = queue.lastAvail;
         int usedIndex = queue.usedIndex;
+        List<Integer> parked = queue.parked;
         QueuePump pump = queue.pump;
         queuesStarted = true;
-        pump.loop().execute(() -> pump.start(layout, eventIdx, indirect, lastAvail, usedIndex));
+        pump.loop().execute(() -> pump.start(layout, eventIdx, indirect, lastAvail, usedIndex, parked));
     }
 
     /** The offered features. */
@@ -645,6 +646,7 @@ public final class VirtioCore implements QueueOwner {
         try {
             queue.lastAvail = queue.pump.lastAvail();
             queue.usedIndex = queue.pump.usedIndex();
+            queue.parked = queue.pump.parkedHeads();
             if (--queuesToStop > 0) {
                 return;
             }

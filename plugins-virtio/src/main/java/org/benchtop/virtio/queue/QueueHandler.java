@@ -8,6 +8,12 @@ public interface QueueHandler {
      */
     void available();
 
+    /** A chain that was parked before the queue was stopped: begins it as if it were new. */
+    void restart(DescriptorChain chain);
+
+    /** The queue is about to stop and waits for the chains in flight: ends delays that are there on purpose. */
+    default void drain() {}
+
     /** What a chain in flight asks for, for people. */
     String describe(DescriptorChain chain);
 }

@@ -51,6 +51,10 @@ public final class QueuePump {
     private int created;
     private int freeCount;
     private int inFlight;
+    /** Heads of chains that wait for the queue to be started again. */
+    private final int[] parkedHeads;
+
+    private int parked;
     private final long[] completedTakenNanos;
 
     private boolean inBurst;
@@ -62,6 +66,9 @@ public final class QueuePump {
     private static final QueueHandler UNHANDLED = new QueueHandler() {
         @Override
         public void available() {}
+
+        @Override
+        public void restart(DescriptorChain chain) {}
 
         @Override
         public String describe(DescriptorChain chain) {
@@ -92,6 +99,7 @@ public final class QueuePump {
         this.stats = stats;
         this.chains = new DescriptorChain[maxSize];
         this.free = new int[maxSize];
+        this.parkedHeads = new int[maxSize];
         this.completedTakenNanos = new long[maxSize];
         this.doorbell = loop.doorbell(name, turn);
     }
@@ -141,8 +149,18 @@ public final class QueuePump {
         return queue.usedIndex();
     }
 
-    /** Starts a stopped queue at the given indices; a layout that is wrong fails the device. */
-    public void start(RingLayout newLayout, boolean eventIdx, boolean indirect, int lastAvail, int usedIndex) {
+    /**
+     * Starts a stopped queue at the given indices; a layout that is wrong fails the device.
+     *
+     * @param parkedHeads heads of chains before {@code lastAvail} that were parked when the queue was stopped
+     */
+    public void start(
+            RingLayout newLayout,
+            boolean eventIdx,
+            boolean indirect,
+            int lastAvail,
+            int usedIndex,
+            List<Integer> parkedHeads) {
         if (state != State.STOPPED) {
             return;
         }
@@ -152,7 +170,40 @@ public final class QueuePump {
             return;
         }
         state = State.RUNNING;
+        parked = 0;
+        for (int head : parkedHeads) {
+            restart(head);
+        }
         ringSelf();
+    }
+
+    private void restart(int head) {
+        if (state != State.RUNNING || !owner.operational() || inFlight + parked >= queue.size()) {
+            return;
+        }
+        DescriptorChain chain = freeCount > 0 ? chains[free[freeCount - 1]] : create();
+        if (queue.take(chain, head) != PopResult.CHAIN) {
+            queue.error().ifPresent(error -> owner.failed(index, error));
+            return;
+        }
+        taken(chain);
+        handler.restart(chain);
+    }
+
+    private void taken(DescriptorChain chain) {
+        freeCount--;
+        inFlight++;
+        chain.busy(true);
+        chain.takenNanos(inBurst ? burstNanos : System.nanoTime());
+    }
+
+    /** The heads of chains that wait for the queue to be started again, oldest first. */
+    public List<Integer> parkedHeads() {
+        List<Integer> heads = new ArrayList<>();
+        for (int i = 0; i < parked; i++) {
+            heads.add(parkedHeads[i]);
+        }
+        return heads;
     }
 
     /**
@@ -161,6 +212,9 @@ public final class QueuePump {
      * @param discard whether the driver is not to see completions any more
      */
     public void stop(boolean discard, Runnable stopped) {
+        if (discard) {
+            parked = 0;
+        }
         if (state == State.STOPPED) {
             stopped.run();
             return;
@@ -170,6 +224,9 @@ public final class QueuePump {
         }
         state = discard ? State.DISCARDING : State.STOPPING;
         onStopped = stopped;
+        if (inFlight > 0) {
+            handler.drain();
+        }
         stopIfIdle();
     }
 
@@ -254,10 +311,10 @@ public final class QueuePump {
         if (state != State.RUNNING || inBurst && turnChains == 0) {
             return DescriptorChain.NONE;
         }
-        if (inFlight == queue.size()) {
+        if (inFlight + parked >= queue.size()) {
             // A driver that keeps the rules has no more heads to offer.
             if (queue.hasAvailable()) {
-                fail(new QueueError(QueueError.Kind.TOO_MANY_IN_FLIGHT, inFlight + 1L));
+                fail(new QueueError(QueueError.Kind.TOO_MANY_IN_FLIGHT, inFlight + parked + 1L));
             }
             drained = true;
             return DescriptorChain.NONE;
@@ -265,11 +322,8 @@ public final class QueuePump {
         DescriptorChain chain = freeCount > 0 ? chains[free[freeCount - 1]] : create();
         switch (queue.pop(chain)) {
             case CHAIN -> {
-                freeCount--;
-                inFlight++;
+                taken(chain);
                 turnChains--;
-                chain.busy(true);
-                chain.takenNanos(inBurst ? burstNanos : System.nanoTime());
                 return chain;
             }
             case EMPTY -> drained = true;
@@ -300,6 +354,24 @@ public final class QueuePump {
             completedTakenNanos[queue.unpublished()] = chain.takenNanos();
             queue.push(chain.head(), writtenBytes);
         }
+        released(chain);
+    }
+
+    /** Whether a chain can be parked: not when its completion would not reach the driver anyway. */
+    public boolean mayPark() {
+        return mayWrite();
+    }
+
+    /**
+     * Gives up a chain for now; the driver sees nothing of it. It is begun again, through {@link QueueHandler#restart},
+     * when the queue is started after its next stop, and forgotten when the device is reset.
+     */
+    public void park(DescriptorChain chain) {
+        parkedHeads[parked++] = chain.head();
+        released(chain);
+    }
+
+    private void released(DescriptorChain chain) {
         release(chain);
         if (inBurst) {
             if (queue.unpublished() >= Math.min(PUBLISH_CHAINS, queue.size())) {

@@ -167,6 +167,18 @@ public final class VirtQueue {
         return PopResult.CHAIN;
     }
 
+    /** Takes a chain again that was taken before this queue was started, and never given back. */
+    public PopResult take(DescriptorChain chain, int head) {
+        if (error != null) {
+            return PopResult.ERROR;
+        }
+        if (head < 0 || head >= size) {
+            return fail(QueueError.Kind.HEAD_OUT_OF_RANGE, head);
+        }
+        chain.begin(head);
+        return collect(chain, head);
+    }
+
     private PopResult collect(DescriptorChain chain, int head) {
         MemorySegment table = descriptors;
         long tableOffset = 0;

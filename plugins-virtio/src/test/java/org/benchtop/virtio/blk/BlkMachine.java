@@ -6,6 +6,7 @@ import java.util.Random;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockCapabilities;
 import org.benchtop.spi.block.CacheMode;
+import org.benchtop.spi.block.ErrorPolicy;
 import org.benchtop.spi.device.Device;
 import org.benchtop.testkit.FakeDeviceContext;
 import org.benchtop.testkit.FakeGuestMemory;
@@ -115,6 +116,9 @@ final class BlkMachine {
         Optional<String> addr = Optional.empty();
         Optional<Integer> logicalBlockSize = Optional.empty();
         Optional<Integer> physicalBlockSize = Optional.empty();
+        List<VirtioBlkPciOptions.IothreadMapping> iothreadVqMapping = List.of();
+        ErrorPolicy rerror = ErrorPolicy.REPORT;
+        ErrorPolicy werror = ErrorPolicy.ENOSPC;
 
         VirtioBlkPciOptions build() {
             return new VirtioBlkPciOptions(
@@ -133,7 +137,10 @@ final class BlkMachine {
                     indirectDesc,
                     addr,
                     logicalBlockSize,
-                    physicalBlockSize);
+                    physicalBlockSize,
+                    iothreadVqMapping,
+                    rerror,
+                    werror);
         }
 
         Options with(java.util.function.Consumer<Options> change) {

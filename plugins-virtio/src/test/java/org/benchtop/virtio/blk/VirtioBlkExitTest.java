@@ -30,8 +30,8 @@ final class VirtioBlkExitTest {
         Device device = new VirtioPciDevice(
                 "blk0",
                 options.pci(),
-                attached ->
-                        new VirtioBlk("blk0", options.blk(), disk, List.of(loop), attached.memory(), attached.stats()));
+                attached -> new VirtioBlk(
+                        "blk0", options.blk(), disk, List.of(loop), attached.memory(), reason -> {}, attached.stats()));
         device.attach(context);
         device.reset();
         driver = FakeVirtioDriver.of(context);

@@ -76,7 +76,13 @@ final class VirtioBlkThreadsTest {
                 "blk0",
                 options.pci(),
                 attached -> new VirtioBlk(
-                        "blk0", options.blk(), new LaterBackend(), List.of(loop), attached.memory(), attached.stats()));
+                        "blk0",
+                        options.blk(),
+                        new LaterBackend(),
+                        List.of(loop),
+                        attached.memory(),
+                        reason -> {},
+                        attached.stats()));
         device.attach(context);
         device.reset();
         context.memory().recordWritten(false);

@@ -1,5 +1,7 @@
 package org.benchtop.shell.image;
 
+import org.benchtop.shell.ImageReplayCommand;
+import org.benchtop.shell.ImageServeCommand;
 import picocli.CommandLine.Command;
 
 /** {@code benchtop image}. */
@@ -18,6 +20,8 @@ import picocli.CommandLine.Command;
             ResizeCommand.class,
             RebaseCommand.class,
             CommitCommand.class,
-            BenchImageCommand.class
+            BenchImageCommand.class,
+            ImageServeCommand.class,
+            ImageReplayCommand.class
         })
 public final class ImageCommand {}

@@ -14,6 +14,12 @@ public interface BlockQueue extends AutoCloseable {
     /** Ends a burst: a backend that batches must have started everything that was submitted when this returns. */
     default void kick() {}
 
+    /**
+     * The owner waits for everything that is in flight now, to pause, reset or close: whoever delays requests on purpose
+     * lets these go. Later requests are not affected.
+     */
+    default void drain() {}
+
     /** Frees the queue. No request is in flight. Any thread. */
     @Override
     void close();

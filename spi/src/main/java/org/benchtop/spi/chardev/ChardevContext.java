@@ -10,4 +10,7 @@ public interface ChardevContext extends CreateContext {
 
     /** The user asked to stop the machine from the keyboard (Ctrl-A x). */
     void requestStop();
+
+    /** The user asked to resume a paused machine from the keyboard (Ctrl-A r). */
+    default void requestResume() {}
 }

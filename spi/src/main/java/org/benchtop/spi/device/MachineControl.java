@@ -23,6 +23,12 @@ public interface MachineControl {
     /** The guest reports that it has crashed. */
     void guestPanicked(String message);
 
+    /**
+     * A device cannot go on until somebody has helped: the machine is paused soon, and says why. When it is resumed the
+     * device tries again. Does nothing if the machine is resumed meanwhile.
+     */
+    void requestPause(String reason);
+
     /** A vCPU, for platform devices such as an emulated APIC. */
     org.benchtop.spi.cpu.Vcpu vcpu(int index);
 

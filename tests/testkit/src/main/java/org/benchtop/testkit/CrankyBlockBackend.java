@@ -225,6 +225,11 @@ public final class CrankyBlockBackend implements BlockBackend {
         }
 
         @Override
+        public void drain() {
+            inner.drain();
+        }
+
+        @Override
         public void close() {
             if (queued > 0) {
                 violation("queue closed with " + queued + " requests in flight");

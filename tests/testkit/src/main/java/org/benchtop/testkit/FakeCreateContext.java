@@ -18,6 +18,7 @@ public final class FakeCreateContext implements BlockContext, ChardevContext {
     private HostServices host = new FakeHostServices();
     private Path folder = Path.of("/fake");
     private int stopRequests;
+    private int resumeRequests;
 
     public FakeCreateContext(String id) {
         this(id, new FakeEventLoop());
@@ -93,6 +94,16 @@ public final class FakeCreateContext implements BlockContext, ChardevContext {
     @Override
     public void requestStop() {
         stopRequests++;
+    }
+
+    @Override
+    public void requestResume() {
+        resumeRequests++;
+    }
+
+    /** How often {@link #requestResume} was called. */
+    public int resumeRequests() {
+        return resumeRequests;
     }
 
     /** How often {@link #requestStop} was called. */

@@ -5,6 +5,7 @@ import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.event.EventLoop;
 import org.benchtop.spi.host.FileOperation;
@@ -32,6 +33,8 @@ public final class FakeFile {
     public static final int ENOSPC = 28;
     /** Linux EOPNOTSUPP. */
     public static final int EOPNOTSUPP = 95;
+
+    private static final int SECTOR_BYTES = 512;
 
     /** When operations complete. */
     public enum Completion {
@@ -214,6 +217,23 @@ public final class FakeFile {
     public synchronized void powerCut() {
         content.copyFrom(stable);
         size = stableSize;
+    }
+
+    /**
+     * Loses what was not synced, except that each sector of 512 bytes may have reached the medium all the same, as chance
+     * has it.
+     */
+    public synchronized void powerCut(Random random) {
+        MemorySegment cached = MemorySegment.ofArray(new byte[SECTOR_BYTES]);
+        MemorySegment synced = MemorySegment.ofArray(new byte[SECTOR_BYTES]);
+        for (long at = 0; at < Math.min(size, stableSize); at += SECTOR_BYTES) {
+            content.read(at, cached, 0, SECTOR_BYTES);
+            stable.read(at, synced, 0, SECTOR_BYTES);
+            if (cached.mismatch(synced) >= 0 && random.nextBoolean()) {
+                stable.write(at, cached, 0, SECTOR_BYTES);
+            }
+        }
+        powerCut();
     }
 
     /** The size now. */

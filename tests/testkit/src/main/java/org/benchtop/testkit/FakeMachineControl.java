@@ -38,7 +38,7 @@ public final class FakeMachineControl implements MachineControl {
         return this;
     }
 
-    /** What was asked so far: {@code power-off}, {@code reset}, {@code exit 3}, {@code panic MESSAGE}. */
+    /** What was asked so far: {@code power-off}, {@code reset}, {@code exit 3}, {@code panic MESSAGE}, {@code pause REASON}. */
     public synchronized List<String> requests() {
         return List.copyOf(requests);
     }
@@ -76,6 +76,11 @@ public final class FakeMachineControl implements MachineControl {
     @Override
     public synchronized void guestPanicked(String message) {
         requests.add("panic " + message);
+    }
+
+    @Override
+    public synchronized void requestPause(String reason) {
+        requests.add("pause " + reason);
     }
 
     @Override

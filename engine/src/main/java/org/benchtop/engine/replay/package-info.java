@@ -1,0 +1,5 @@
+/** Repeats recorded block requests. */
+@NullMarked
+package org.benchtop.engine.replay;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.block.filter;
+
+import org.jspecify.annotations.NullMarked;

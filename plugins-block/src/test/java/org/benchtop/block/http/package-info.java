@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.block.http;
+
+import org.jspecify.annotations.NullMarked;

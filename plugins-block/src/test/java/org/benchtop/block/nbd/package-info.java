@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.block.nbd;
+
+import org.jspecify.annotations.NullMarked;

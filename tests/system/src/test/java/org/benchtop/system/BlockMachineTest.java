@@ -1,0 +1,182 @@
+package org.benchtop.system;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.benchtop.engine.Machine;
+import org.benchtop.engine.MachineExit;
+import org.benchtop.engine.MachineState;
+import org.benchtop.engine.config.MachineSpec;
+import org.benchtop.engine.config.MachineSpecBuilder;
+import org.benchtop.engine.plugin.PluginRegistry;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Machines on KVM whose drives fail, filter and spread over event loops. */
+@Timeout(300)
+final class BlockMachineTest {
+    private static final Duration SOON = Duration.ofSeconds(120);
+    private static final Duration MOMENT = Duration.ofMillis(10);
+
+    @TempDir
+    private Path folder = Path.of("");
+
+    private final PluginRegistry plugins = PluginRegistry.builtIn();
+
+    @BeforeEach
+    void needsKvm() {
+        Kvm.assume();
+    }
+
+    @AfterEach
+    void closePlugins() {
+        plugins.close();
+    }
+
+    private MachineSpecBuilder guest(String program, String cmdline) {
+        return MachineSpec.named(program)
+                .memory("128MiB")
+                .guest(program, cmdline)
+                .baseDir(folder)
+                .chardev("tty0", "memory", Map.of())
+                .device("isa-serial", Map.of("chardev", "tty0"));
+    }
+
+    private static String transcript(Machine machine) {
+        return machine.chardev("tty0")
+                .orElseThrow()
+                .console()
+                .map(c -> c.text(0))
+                .orElseThrow();
+    }
+
+    /** Resumes the machine whenever a device has paused it; returns how often that was. */
+    private static int helpUntilItEnds(Machine machine, String reason) throws InterruptedException {
+        int pauses = 0;
+        long deadline = System.nanoTime() + SOON.toNanos();
+        Optional<MachineExit> exit = Optional.empty();
+        while (exit.isEmpty()) {
+            assertTrue(System.nanoTime() < deadline, () -> "no end: " + transcript(machine));
+            Optional<String> paused = machine.pauseReason();
+            if (paused.isPresent() && machine.state() == MachineState.PAUSED) {
+                assertTrue(paused.get().contains(reason), paused.get());
+                pauses++;
+                machine.resume();
+            }
+            exit = machine.awaitExit(MOMENT);
+        }
+        assertEquals(0, exit.get().exitCode(), () -> transcript(machine));
+        return pauses;
+    }
+
+    @Test
+    void machineThatRanOutOfSpaceGoesOnWithoutLosingAnything() throws InterruptedException {
+        MachineSpec spec = guest("diskcheck", "")
+                .iothread("io0")
+                .drive("img", "memory", Map.of("size", "16MiB"))
+                .drive(
+                        "full",
+                        "fault",
+                        Map.of(
+                                "drive",
+                                "img",
+                                "rules",
+                                List.of(Map.of("op", "write", "after", 20, "count", 3, "result", "no-space"))))
+                .device("virtio-blk-pci", Map.of("drive", "full", "iothread", "io0"))
+                .build();
+        try (Machine m = Machine.create(spec, plugins)) {
+            m.start();
+
+            int pauses = helpUntilItEnds(m, "no space left");
+
+            assertTrue(pauses >= 1 && pauses <= 3, pauses + " pauses");
+            assertEquals(3, m.stats().value("full", "faults"));
+        }
+    }
+
+    @Test
+    void readErrorsStopTheMachineWhereTheUserWantsThat() throws InterruptedException {
+        MachineSpec spec = guest("diskcheck", "")
+                .drive("img", "memory", Map.of("size", "16MiB"))
+                .drive(
+                        "bad",
+                        "fault",
+                        Map.of("drive", "img", "rules", List.of(Map.of("op", "read", "every", 50, "count", 2))))
+                .device("virtio-blk-pci", Map.of("drive", "bad", "rerror", "stop"))
+                .build();
+        try (Machine m = Machine.create(spec, plugins)) {
+            m.start();
+
+            int pauses = helpUntilItEnds(m, "I/O error in read");
+
+            assertTrue(pauses >= 1 && pauses <= 2, pauses + " pauses");
+        }
+    }
+
+    @Test
+    void stackOfFiltersKeepsTheDataRightAndTheBaseAsItIs() throws Exception {
+        Path base = folder.resolve("base.img");
+        byte[] content = new byte[16 << 20];
+        new java.util.Random(1).nextBytes(content);
+        Files.write(base, content);
+        MachineSpec spec = guest("diskcheck", "")
+                .iothread("io0")
+                .drive("base", "file", Map.of("file", "base.img", "read-only", true))
+                .drive("slow", "throttle", Map.of("drive", "base", "iops", 100_000))
+                .drive("cow", "overlay", Map.of("drive", "slow", "store", "file"))
+                .drive("late", "fault", Map.of("drive", "cow", "rules", List.of(Map.of("delay", "50us", "every", 5))))
+                .drive("disk", "trace", Map.of("drive", "late", "file", "trace.txt"))
+                .device("virtio-blk-pci", Map.of("drive", "disk", "iothread", "io0"))
+                .build();
+        try (Machine m = Machine.create(spec, plugins)) {
+            m.start();
+            assertEquals(0, m.awaitExit(SOON).orElseThrow().exitCode(), () -> transcript(m));
+        }
+
+        assertTrue(java.util.Arrays.equals(content, Files.readAllBytes(base)), "the base has changed");
+        List<String> trace = Files.readAllLines(folder.resolve("trace.txt"));
+        assertTrue(trace.stream().anyMatch(line -> line.contains(" write ")), "no writes in the trace");
+        assertTrue(trace.stream().anyMatch(line -> line.contains(" read ")), "no reads in the trace");
+    }
+
+    @Test
+    void queuesOnSeveralIothreadsKeepTheDataRight() throws InterruptedException {
+        MachineSpec spec = guest("diskbench", "rw=randrw numjobs=2 iodepth=8 runtime=1")
+                .cpus(2)
+                .iothread("io0")
+                .iothread("io1")
+                .drive("d", "memory", Map.of("size", "16MiB"))
+                .device(
+                        "virtio-blk-pci",
+                        Map.of(
+                                "drive",
+                                "d",
+                                "queues",
+                                2,
+                                "iothread-vq-mapping",
+                                List.of(
+                                        Map.of("iothread", "io1", "vqs", List.of(0)),
+                                        Map.of("iothread", "io0", "vqs", List.of(1)))))
+                .build();
+        try (Machine m = Machine.create(spec, plugins)) {
+            m.start();
+            m.pause();
+            m.resume();
+
+            MachineExit exit = m.awaitExit(SOON).orElseThrow();
+
+            assertEquals(0, exit.exitCode(), () -> transcript(m));
+            assertTrue(m.stats().value("d", "read-requests") > 0, "reads");
+            assertEquals(0, m.stats().value("d", "errors"));
+        }
+    }
+}
