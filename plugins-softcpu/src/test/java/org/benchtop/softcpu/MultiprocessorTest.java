@@ -86,7 +86,8 @@ class MultiprocessorTest {
     /** Runs every processor at its address, which 0 leaves out, until all have halted. */
     private void run(int... addresses) throws Exception {
         List<FutureTask<VcpuExit>> runs = new ArrayList<>();
-        int started = (int) java.util.Arrays.stream(addresses).filter(a -> a != 0).count();
+        int started =
+                (int) java.util.Arrays.stream(addresses).filter(a -> a != 0).count();
         CyclicBarrier together = new CyclicBarrier(started);
         for (int i = 0; i < addresses.length; i++) {
             if (addresses[i] == 0) {
@@ -147,7 +148,8 @@ class MultiprocessorTest {
         int flag = DATA + 0x40;
         // mov eax, 0; ret
         load(function, new Code().hex("b8 00000000 c3"));
-        // wait: cmp dword [ready], 2; jb wait; mov edx, 1; loop: mov [function + 1], edx; mov [flag], edx; inc edx; cmp edx, changes; jne loop; hlt
+        // wait: cmp dword [ready], 2; jb wait; mov edx, 1; loop: mov [function + 1], edx; mov [flag], edx; inc edx; cmp
+        // edx, changes; jne loop; hlt
         load(
                 CODE,
                 new Code()
@@ -163,7 +165,8 @@ class MultiprocessorTest {
                         .at("81fa", changes)
                         .back(0x75, "loop")
                         .hex("f4"));
-        // lock inc dword [ready]; loop: mov esi, [flag]; xor eax, eax; cpuid; call function; cmp eax, esi; jb fails; cmp esi, changes - 1;
+        // lock inc dword [ready]; loop: mov esi, [flag]; xor eax, eax; cpuid; call function; cmp eax, esi; jb fails;
+        // cmp esi, changes - 1;
         // jne loop; hlt; fails: mov edi, 1; hlt
         int reader = CODE + 0x2000;
         Code code = new Code()
@@ -257,7 +260,8 @@ class MultiprocessorTest {
                         .hex("48ffc9")
                         .back(0x75, "loop")
                         .hex("f4"));
-        // loop: mov rax, [sequence]; mov rbx, [x]; mov rdx, [y]; mov rsi, [sequence]; cmp rax, rsi; jne next; test al, 1;
+        // loop: mov rax, [sequence]; mov rbx, [x]; mov rdx, [y]; mov rsi, [sequence]; cmp rax, rsi; jne next; test al,
+        // 1;
         // jne next; cmp rbx, rdx; jne torn; next: dec rcx; jnz loop; hlt; torn: mov edi, 1; hlt
         int reader = CODE + 0x2000;
         load(
