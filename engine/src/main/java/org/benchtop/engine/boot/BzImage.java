@@ -70,9 +70,7 @@ record BzImage(
         // The size counts whole paragraphs; not every builder fills up the last one.
         long missing = setupBytes + codeBytes - image.length();
         byte[] code = image.slice(
-                "the kernel's code",
-                setupBytes,
-                missing > 0 && missing < PARAGRAPH ? codeBytes - missing : codeBytes);
+                "the kernel's code", setupBytes, missing > 0 && missing < PARAGRAPH ? codeBytes - missing : codeBytes);
         int headerEnd = Math.min(HEADER + image.u8("setup header length", 0x201), ZeroPage.SETUP_HEADER_MAX_END);
         byte[] header = image.slice("setup header", ZeroPage.SETUP_HEADER, headerEnd - ZeroPage.SETUP_HEADER);
         long preferred = image.u64("pref_address", 0x258);
