@@ -44,6 +44,8 @@ final class SoftVcpu implements Vcpu {
     /** Requests that stay, and wake nobody. */
     private static final int MODES = STEP | BREAKPOINTS;
 
+    private static final int BYTES_OF_THE_LARGEST_OPERAND = 4096;
+
     private static final VarHandle PENDING;
     private static final VarHandle IN_GUEST;
 
@@ -331,6 +333,9 @@ final class SoftVcpu implements Vcpu {
                 b = n;
             }
         } catch (CpuFault fault) {
+            if (fault.notCanonical) {
+                throughStack(b.insns[Math.min(i, b.insns.length - 1)]);
+            }
             c.rip = b.ripAt(i);
             c.instructions += i;
             return raise();
@@ -363,6 +368,19 @@ final class SoftVcpu implements Vcpu {
                                 e);
             }
         }
+    }
+
+    /** An address that is not canonical gives #GP, but #SS where it was formed with the stack segment. */
+    private void throughStack(Insn in) {
+        CpuFault fault = cpu.fault;
+        long distance = fault.linear - cpu.offset(in);
+        boolean operand = in.memory
+                && (in.seg >= Cpu.FS || Long.compareUnsigned(distance + 64, 128 + BYTES_OF_THE_LARGEST_OPERAND) < 0);
+        boolean stack = operand ? in.seg == Cpu.SS : !Opcodes.accessesOnlyData(in);
+        if (stack) {
+            fault.vector = CpuFault.SS;
+        }
+        fault.notCanonical = false;
     }
 
     private @Nullable VcpuExit raise() {
@@ -536,8 +554,10 @@ final class SoftVcpu implements Vcpu {
         }
         c.inhibit = false;
         long rip = c.rip;
+        Insn stepped = null;
         try {
             Insn in = builder.single();
+            stepped = in;
             c.rip = in.next();
             InsnHandler handler = in.handler;
             if (handler == null) {
@@ -556,6 +576,9 @@ final class SoftVcpu implements Vcpu {
             }
         } catch (CpuFault fault) {
             c.rip = rip;
+            if (fault.notCanonical && stepped != null) {
+                throughStack(stepped);
+            }
             VcpuExit exit = raise();
             if (exit != null) {
                 return exit;
