@@ -75,6 +75,7 @@ final class FileBackend implements BlockBackend {
         this.blockDevice = file.blockDevice();
         this.grows = grows && !blockDevice;
         this.bounces = stats.counter("bounced");
+        stats.gauge("registered-transfers", "", file::registeredTransfers);
         int logical = options.logicalBlockSize();
         this.capabilities = new BlockCapabilities(
                 this.grows ? GROWING_BYTES : BlockSizes.roundUp(fileBytes, logical),

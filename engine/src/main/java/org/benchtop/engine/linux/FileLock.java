@@ -20,6 +20,7 @@ final class FileLock {
     private static final int F_OFD_SETLK = 37;
     private static final short F_RDLCK = 0;
     private static final short F_WRLCK = 1;
+    private static final short F_UNLCK = 2;
     private static final int FLOCK_BYTES = 32;
     private static final long L_TYPE = 0;
     private static final long L_PID = 24;
@@ -47,6 +48,15 @@ final class FileLock {
                 throw BenchtopException.host(name + ": an exclusive lock needs the file opened for writing");
             }
             Errno.checked(name + ": lock", result);
+        }
+    }
+
+    /** Gives the lock up, if there is one. */
+    static void drop(int fd) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment flock = arena.allocate(FLOCK_BYTES, 8);
+            flock.set(ValueLayout.JAVA_SHORT, L_TYPE, F_UNLCK);
+            LibC.fcntl(fd, F_OFD_SETLK, flock.address());
         }
     }
 
