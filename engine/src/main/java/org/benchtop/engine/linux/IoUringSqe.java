@@ -67,7 +67,15 @@ final class IoUringSqe {
     }
 
     private static void fill(
-            MemorySegment sqes, long at, int opcode, FileSlot slot, long off, long addr, int len, int opFlags, int buffer) {
+            MemorySegment sqes,
+            long at,
+            int opcode,
+            FileSlot slot,
+            long off,
+            long addr,
+            int len,
+            int opFlags,
+            int buffer) {
         boolean registered = slot.fileNumber >= 0;
         fill(
                 sqes,

@@ -125,14 +125,7 @@ final class RingBuffers {
 
     private long register(int operation) {
         return LibC.syscall(
-                capture,
-                SystemCall.IO_URING_REGISTER,
-                ringFd,
-                operation,
-                argument.address(),
-                ARGUMENT_BYTES,
-                0,
-                0);
+                capture, SystemCall.IO_URING_REGISTER, ringFd, operation, argument.address(), ARGUMENT_BYTES, 0, 0);
     }
 
     /** Guests have come or gone: what is gone is given back, as its address may become other memory. */
