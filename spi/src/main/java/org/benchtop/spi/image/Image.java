@@ -72,6 +72,11 @@ public interface Image extends BlockBackend {
         throw unsupported("snapshots");
     }
 
+    /** Shows a state, by id or name, instead of the present one; only in an image that is opened read-only. */
+    default void viewSnapshot(String idOrName) {
+        throw unsupported("snapshots");
+    }
+
     /** Forgets a state, by id or name. */
     default void deleteSnapshot(String idOrName) {
         throw unsupported("snapshots");
