@@ -6,6 +6,7 @@ import java.util.function.Consumer;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.block.BlockBackend;
+import org.benchtop.spi.block.BlockExtent;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,6 +26,13 @@ public interface Image extends BlockBackend {
      * @param lengthBytes at least 1; the answer is about as much or less
      */
     ImageExtent extent(long offsetBytes, long lengthBytes);
+
+    @Override
+    default BlockExtent blockStatus(long offsetBytes, long lengthBytes) {
+        ImageExtent extent = extent(offsetBytes, lengthBytes);
+        long length = Math.min(extent.lengthBytes(), lengthBytes);
+        return new BlockExtent(offsetBytes, length, extent.data(), extent.zero());
+    }
 
     /** Where all bytes of a range come from, in order; neighbours that continue each other are given as one. */
     default void extents(long offsetBytes, long lengthBytes, Consumer<ImageExtent> visitor) {
