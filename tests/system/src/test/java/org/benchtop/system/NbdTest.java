@@ -96,20 +96,20 @@ final class NbdTest {
             this.server = NbdServer.listen(socket(), backend, new NbdServer.Settings("", false, 64), loop);
         }
 
+        /** Offset, length and kind of every extent that {@code nbdinfo --map} names. */
+        private List<String> map() {
+            return Tools.run(folder, "nbdinfo", "--map", "nbd+unix:///?socket=" + socket())
+                    .lines()
+                    .map(line -> line.strip().replaceAll(" +", " "))
+                    .toList();
+        }
+
         @Override
         public void close() {
             server.close();
             loop.close();
             backend.close();
         }
-    }
-
-    /** Offset, length and kind of every extent that {@code nbdinfo --map} names. */
-    private List<String> map() {
-        return Tools.run(folder, "nbdinfo", "--map", "nbd+unix:///?socket=" + socket())
-                .lines()
-                .map(line -> line.strip().replaceAll(" +", " "))
-                .toList();
     }
 
     @Test
@@ -125,7 +125,8 @@ final class NbdTest {
         }
         BlockBackend raw = BlockTypes.open("file", FileOptions.of(file), BlockTypes.context(folder));
         try (Served served = new Served(raw)) {
-            assertEquals(List.of("0 262144 3 hole,zero", "262144 262144 0 data", "524288 524288 3 hole,zero"), map());
+            assertEquals(
+                    List.of("0 262144 3 hole,zero", "262144 262144 0 data", "524288 524288 3 hole,zero"), served.map());
         }
     }
 
@@ -153,7 +154,7 @@ final class NbdTest {
                         .orElseThrow()
                         .open(ImageOpen.readOnly(folder.resolve("disk.qcow2")), BlockTypes.context(folder));
         try (Served served = new Served(image)) {
-            List<String> map = map();
+            List<String> map = served.map();
 
             assertEquals("131072 65536 0 data", map.get(1), () -> map.toString());
             assertEquals("983040 65536 0 data", map.getLast(), () -> map.toString());
@@ -165,7 +166,7 @@ final class NbdTest {
     void backendThatDoesNotKnowIsAllData() {
         Tools.assume("nbdinfo");
         try (Served served = new Served(memory(false))) {
-            assertEquals(List.of("0 1048576 0 data"), map());
+            assertEquals(List.of("0 1048576 0 data"), served.map());
         }
     }
 
