@@ -23,7 +23,8 @@ public final class ScsiPlugin implements Plugin {
 
     @Override
     public List<DeviceType<?>> deviceTypes() {
-        return List.of();
+        return List.of(new Type<>(
+                "scsi-hd", "SCSI disk behind an adapter", ScsiHdOptions.class, (o, c) -> new ScsiDisk(c.id(), o)));
     }
 
     /** A device type made of its parts. */
