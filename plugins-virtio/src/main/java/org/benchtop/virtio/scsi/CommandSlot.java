@@ -79,10 +79,7 @@ final class CommandSlot implements ScsiCompletion {
                 answer(overrun ? ScsiWire.VIRTIO_SCSI_S_OVERRUN : ScsiWire.VIRTIO_SCSI_S_OK);
             }
             case ABORTED ->
-                answer(
-                        queue.scsi().resets() > 0
-                                ? ScsiWire.VIRTIO_SCSI_S_RESET
-                                : ScsiWire.VIRTIO_SCSI_S_ABORTED);
+                answer(queue.scsi().resets() > 0 ? ScsiWire.VIRTIO_SCSI_S_RESET : ScsiWire.VIRTIO_SCSI_S_ABORTED);
             case PARKED -> {
                 if (queue.pump().mayPark()) {
                     queue.pump().park(chain);

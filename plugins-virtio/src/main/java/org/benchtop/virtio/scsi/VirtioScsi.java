@@ -211,7 +211,9 @@ public final class VirtioScsi implements VirtioDevice, ScsiHost {
         Map<String, Object> map = new LinkedHashMap<>();
         for (int i = 0; i < TARGETS; i++) {
             int number = i;
-            target(i).ifPresent(target -> map.put("target-" + number, target.luns().toString()));
+            target(i)
+                    .ifPresent(
+                            target -> map.put("target-" + number, target.luns().toString()));
         }
         return map;
     }
@@ -259,7 +261,8 @@ public final class VirtioScsi implements VirtioDevice, ScsiHost {
     }
 
     /** The way to a target; null if there is none. On the loop. */
-    @Nullable ScsiPort port(int number) {
+    @Nullable
+    ScsiPort port(int number) {
         if (number < 0 || number >= TARGETS) {
             return null;
         }

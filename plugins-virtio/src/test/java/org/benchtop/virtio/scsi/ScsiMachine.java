@@ -107,8 +107,7 @@ final class ScsiMachine {
 
     static ScsiMachine stopped(BlockBackend backend, VirtioScsiPciOptions options, ScsiHdOptions disk) {
         FakeDeviceContext context = context(backend);
-        return new ScsiMachine(
-                context, DeviceGroup.of(adapter(options, context), new ScsiDisk("disk0", disk)));
+        return new ScsiMachine(context, DeviceGroup.of(adapter(options, context), new ScsiDisk("disk0", disk)));
     }
 
     /** With all features, MSI-X, and the attention after power-on taken. */
@@ -252,5 +251,4 @@ final class ScsiMachine {
         new java.util.Random(seed).nextBytes(bytes);
         return bytes;
     }
-
 }

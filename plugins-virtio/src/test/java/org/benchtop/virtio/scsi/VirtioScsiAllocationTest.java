@@ -58,8 +58,7 @@ final class VirtioScsiAllocationTest {
         "2a 08 00 00 00 08 00 00 08 00, false"
     })
     void commandAllocatesNothing(String cdb, boolean in) {
-        ScsiMachine m = ScsiMachine.stopped(
-                        new Nothing(), VirtioScsiPciOptions.defaults(), ScsiHdOptions.of("disk0"))
+        ScsiMachine m = ScsiMachine.stopped(new Nothing(), VirtioScsiPciOptions.defaults(), ScsiHdOptions.of("disk0"))
                 .start(-1L);
         m.command(ScsiMachine.READY);
         m.context.memory().recordWritten(false);

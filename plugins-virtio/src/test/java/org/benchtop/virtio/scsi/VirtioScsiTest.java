@@ -59,8 +59,7 @@ final class VirtioScsiTest {
     @Test
     void firstCommandGivesTheAttentionAsAutosense() {
         drive.automatic();
-        ScsiMachine m = ScsiMachine.stopped(
-                        drive, VirtioScsiPciOptions.defaults(), ScsiHdOptions.of("disk0"))
+        ScsiMachine m = ScsiMachine.stopped(drive, VirtioScsiPciOptions.defaults(), ScsiHdOptions.of("disk0"))
                 .start(-1L);
 
         ScsiMachine.Request first = m.command(ScsiMachine.READY);
@@ -124,9 +123,19 @@ final class VirtioScsiTest {
         ScsiMachine m = automatic();
 
         ScsiMachine.Request whole = m.submit(
-                2, new byte[] {(byte) 0xc1, 1, 0, 0, 0, 0, 0, 0}, 0, "a0 00 00 00 00 00 00 00 00 40 00 00", new byte[0], 64);
+                2,
+                new byte[] {(byte) 0xc1, 1, 0, 0, 0, 0, 0, 0},
+                0,
+                "a0 00 00 00 00 00 00 00 00 40 00 00",
+                new byte[0],
+                64);
         ScsiMachine.Request ofTarget = m.submit(
-                2, new byte[] {1, 0, (byte) 0xc1, 1, 0, 0, 0, 0}, 0, "a0 00 00 00 00 00 00 00 00 40 00 00", new byte[0], 64);
+                2,
+                new byte[] {1, 0, (byte) 0xc1, 1, 0, 0, 0, 0},
+                0,
+                "a0 00 00 00 00 00 00 00 00 40 00 00",
+                new byte[0],
+                64);
         m.go();
 
         assertEquals(8, whole.data()[3]);
@@ -137,7 +146,8 @@ final class VirtioScsiTest {
     void manyCommandsAreInFlightOnAllQueues() {
         VirtioScsiPciOptions options = new VirtioScsiPciOptions(
                 Optional.of("io0"), 4, 64, 65535, 128, true, true, true, true, true, Optional.empty());
-        ScsiMachine m = ScsiMachine.stopped(drive, options, ScsiHdOptions.of("disk0")).start(-1L);
+        ScsiMachine m =
+                ScsiMachine.stopped(drive, options, ScsiHdOptions.of("disk0")).start(-1L);
         m.command(ScsiMachine.READY);
 
         List<ScsiMachine.Request> sent = new java.util.ArrayList<>();
@@ -202,7 +212,8 @@ final class VirtioScsiTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"0, 0, 6, 99, 0", "0, 3, 5, 0, 12", "9, 0, 5, 0, 3", "0, 0, 77, 0, 11", "0, 0, 2, 0, 0", "0, 0, 4, 0, 0"})
+    @CsvSource({"0, 0, 6, 99, 0", "0, 3, 5, 0, 12", "9, 0, 5, 0, 3", "0, 0, 77, 0, 11", "0, 0, 2, 0, 0", "0, 0, 4, 0, 0"
+    })
     void taskManagementAnswers(int target, int lun, int subtype, long tag, int response) {
         ScsiMachine m = automatic();
 
@@ -293,8 +304,7 @@ final class VirtioScsiTest {
     @Test
     void eventsNeedTheirFeature() {
         drive.automatic();
-        ScsiMachine m = ScsiMachine.stopped(
-                        drive, VirtioScsiPciOptions.defaults(), ScsiHdOptions.of("disk0"))
+        ScsiMachine m = ScsiMachine.stopped(drive, VirtioScsiPciOptions.defaults(), ScsiHdOptions.of("disk0"))
                 .start(~(VirtioScsi.VIRTIO_SCSI_F_CHANGE));
         eventBuffer(m);
 
@@ -309,7 +319,9 @@ final class VirtioScsiTest {
     @Test
     void requestWithoutRoomForAnAnswerNeedsAReset() {
         ScsiMachine m = automatic();
-        m.queues.get(2).add(List.of(Buffer.readable(m.place(new byte[51]), 51), Buffer.writable(m.place(new byte[50]), 50)));
+        m.queues
+                .get(2)
+                .add(List.of(Buffer.readable(m.place(new byte[51]), 51), Buffer.writable(m.place(new byte[50]), 50)));
         m.go();
 
         assertTrue(m.needsReset());
@@ -336,7 +348,8 @@ final class VirtioScsiTest {
         request[19] = 0x12;
         request[23] = 36;
         long response = m.driver.heap().allocate(12 + 32 + 36, 16);
-        m.queues.get(2)
+        m.queues
+                .get(2)
                 .add(List.of(
                         Buffer.readable(m.place(request), request.length), Buffer.writable(response, 12 + 32 + 36)));
         m.go();

@@ -68,8 +68,7 @@ public final class DeviceGroup implements Device {
     @Override
     public SavedState saveState() {
         return new SavedState(
-                1,
-                new State(devices.values().stream().map(Device::saveState).toList()));
+                1, new State(devices.values().stream().map(Device::saveState).toList()));
     }
 
     @Override
