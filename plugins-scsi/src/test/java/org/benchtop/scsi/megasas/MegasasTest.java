@@ -62,11 +62,12 @@ final class MegasasTest {
         assertArrayEquals(data, back);
     }
 
-    @Test
-    void passThroughInquiryAnswers() {
+    @ParameterizedTest
+    @ValueSource(ints = {READ, 0})
+    void passThroughInquiryAnswersEvenWithoutDirection(int flags) {
         MegasasMachine m = automatic();
 
-        m.pass(1, 0, "12 00 00 00 24 00", READ, DATA, 36);
+        m.pass(1, 0, "12 00 00 00 24 00", flags, DATA, 36);
         m.go(1);
 
         assertEquals(0, m.status(1));
