@@ -53,6 +53,7 @@ public final class Disk {
     static final int VIRTIO_BLK = 1;
     static final int IDE = 2;
     static final int AHCI = 3;
+    static final int LSI = 4;
 
     private Disk() {}
 
@@ -86,6 +87,9 @@ public final class Disk {
         if (Ahci.matches(function)) {
             return AHCI;
         }
+        if (Lsi.matches(function)) {
+            return LSI;
+        }
         return Ide.matches(function) ? IDE : 0;
     }
 
@@ -94,6 +98,7 @@ public final class Disk {
             case VIRTIO_BLK -> 1;
             case IDE -> Ide.disks(function);
             case AHCI -> Ahci.disks(function);
+            case LSI -> Lsi.disks(function);
             default -> 0;
         };
     }
@@ -103,6 +108,7 @@ public final class Disk {
             case VIRTIO_BLK -> VirtioBlk.attach(function, queues, depth, flags);
             case IDE -> Ide.attach(function, index, depth, flags);
             case AHCI -> Ahci.attach(function, index, depth, flags);
+            case LSI -> Lsi.attach(function, index, depth, flags);
             default -> 0;
         };
     }
@@ -138,6 +144,7 @@ public final class Disk {
             case VIRTIO_BLK -> VirtioBlk.bind(disk, queue);
             case IDE -> Ide.bind(disk);
             case AHCI -> Ahci.bind(disk);
+            case LSI -> Lsi.bind(disk);
             default -> {}
         }
     }
@@ -148,6 +155,7 @@ public final class Disk {
             case VIRTIO_BLK -> VirtioBlk.submit(disk, queue, tag, operation, sector, buffer, sizeBytes);
             case IDE -> Ide.submit(disk, tag, operation, sector, buffer, sizeBytes);
             case AHCI -> Ahci.submit(disk, tag, operation, sector, buffer, sizeBytes);
+            case LSI -> Lsi.submit(disk, tag, operation, sector, buffer, sizeBytes);
             default -> {}
         }
     }
@@ -158,6 +166,7 @@ public final class Disk {
             case VIRTIO_BLK -> VirtioBlk.kick(disk, queue);
             case IDE -> Ide.kick(disk);
             case AHCI -> Ahci.kick(disk);
+            case LSI -> Lsi.kick(disk);
             default -> {}
         }
     }
@@ -168,6 +177,7 @@ public final class Disk {
             case VIRTIO_BLK -> VirtioBlk.poll(disk, queue);
             case IDE -> Ide.poll(disk);
             case AHCI -> Ahci.poll(disk);
+            case LSI -> Lsi.poll(disk);
             default -> NONE;
         };
     }
@@ -178,6 +188,7 @@ public final class Disk {
             case VIRTIO_BLK -> VirtioBlk.await(disk, queue);
             case IDE -> Ide.await(disk);
             case AHCI -> Ahci.await(disk);
+            case LSI -> Lsi.await(disk);
             default -> {}
         }
     }
@@ -188,6 +199,7 @@ public final class Disk {
             case VIRTIO_BLK -> VirtioBlk.interrupts(disk, queue);
             case IDE -> Ide.interrupts(disk);
             case AHCI -> Ahci.interrupts(disk);
+            case LSI -> Lsi.interrupts(disk);
             default -> 0;
         };
     }
@@ -198,6 +210,7 @@ public final class Disk {
             case VIRTIO_BLK -> VirtioBlk.missedInterrupts(disk, queue);
             case IDE -> Ide.missedInterrupts(disk);
             case AHCI -> Ahci.missedInterrupts(disk);
+            case LSI -> Lsi.missedInterrupts(disk);
             default -> 0;
         };
     }
@@ -208,6 +221,7 @@ public final class Disk {
             case VIRTIO_BLK -> VirtioBlk.notifications(disk, queue);
             case IDE -> Ide.notifications(disk);
             case AHCI -> Ahci.notifications(disk);
+            case LSI -> Lsi.notifications(disk);
             default -> 0;
         };
     }
