@@ -25,11 +25,17 @@ public final class ScsiPlugin implements Plugin {
 
     @Override
     public List<DeviceType<?>> deviceTypes() {
-        return List.of(new Type<>(
-                "lsi53c895a",
-                "LSI 53C895A SCSI host adapter (1000:0012) with its SCRIPTS processor",
-                LsiOptions.class,
-                (o, c) -> new Lsi53c895a(c.id(), o)));
+        return List.of(
+                new Type<>(
+                        "scsi-hd",
+                        "SCSI disk behind an adapter",
+                        ScsiHdOptions.class,
+                        (o, c) -> new ScsiDisk(c.id(), o)),
+                new Type<>(
+                        "lsi53c895a",
+                        "LSI 53C895A SCSI host adapter (1000:0012) with its SCRIPTS processor",
+                        LsiOptions.class,
+                        (o, c) -> new Lsi53c895a(c.id(), o)));
     }
 
     /** A device type made of its parts. */
