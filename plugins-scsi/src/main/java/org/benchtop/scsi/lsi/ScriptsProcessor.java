@@ -281,10 +281,8 @@ final class ScriptsProcessor {
     private void writeIstat(int value) {
         int before = regs.get(ISTAT0);
         if ((value & ISTAT_SRST) != 0) {
-            if ((before & ISTAT_SRST) == 0) {
-                softReset();
-            }
-            regs.set(ISTAT0, ISTAT_SRST);
+            // The bit does not stay, because SeaBIOS never clears it.
+            softReset();
             return;
         }
         regs.set(ISTAT0, value & (ISTAT_ABRT | ISTAT_SIGP | ISTAT_SEM));
@@ -301,10 +299,8 @@ final class ScriptsProcessor {
     }
 
     private void start() {
-        if (!regs.has(ISTAT0, ISTAT_SRST)) {
-            state = State.RUNNING;
-            spin = 0;
-        }
+        state = State.RUNNING;
+        spin = 0;
     }
 
     // Interrupts.

@@ -484,6 +484,8 @@ final class SpiBusTest {
                 .move(SpiBus.MSG_IN, 1, LsiMachine.MESSAGE)
                 .interrupt(0);
 
+        m.write(RegisterFile.ISTAT0, 1, 0x40);
+
         for (int i = 0; i < 3; i++) {
             m.run(s);
             assertEquals(0x84, m.dstat());
