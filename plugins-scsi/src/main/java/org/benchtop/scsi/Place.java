@@ -25,7 +25,8 @@ final class Place {
                 hosts.stream().filter(h -> bus.map(h.id()::equals).orElse(true)).toList();
         if (candidates.isEmpty()) {
             throw BenchtopException.config(id + ": no SCSI adapter"
-                    + bus.map(name -> " \"" + name + "\"").orElse("") + "; it must be listed before its disks; there are "
+                    + bus.map(name -> " \"" + name + "\"").orElse("")
+                    + "; it must be listed before its disks; there are "
                     + hosts.stream().map(ScsiHost::id).toList());
         }
         for (ScsiHost host : candidates) {
@@ -38,7 +39,8 @@ final class Place {
             }
         }
         ScsiHost host = candidates.getFirst();
-        throw BenchtopException.config(id + ": " + scsiId.map(s -> "scsi-id " + s).orElse("every target") + " lun "
+        throw BenchtopException.config(id + ": "
+                + scsiId.map(s -> "scsi-id " + s).orElse("every target") + " lun "
                 + lun + " of " + host.id() + " is taken or does not exist; it has targets 0.." + (host.targets() - 1)
                 + " with logical units 0.." + (host.luns() - 1));
     }
@@ -59,8 +61,9 @@ final class Place {
 
     /** Puts a logical unit here. */
     void put(LogicalUnit unit) {
-        Target target = host.target(scsiId).map(Target.class::cast).orElseGet(() -> new Target(
-                host.id() + " target " + scsiId));
+        Target target = host.target(scsiId)
+                .map(Target.class::cast)
+                .orElseGet(() -> new Target(host.id() + " target " + scsiId));
         target.add(lun, unit);
         if (host.target(scsiId).isEmpty()) {
             host.attach(scsiId, target);

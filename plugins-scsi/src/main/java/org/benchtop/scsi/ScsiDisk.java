@@ -33,8 +33,8 @@ public final class ScsiDisk implements Device {
     public void attach(DeviceContext context) {
         Place place = Place.find(id, ScsiHosts.of(context), options.bus(), options.scsiId(), options.lun());
         BlockBackend backend = context.drive(options.drive());
-        ErrorHandling errors = new ErrorHandling(
-                id, backend, options.rerror(), options.werror(), context.machine()::requestPause);
+        ErrorHandling errors =
+                new ErrorHandling(id, backend, options.rerror(), options.werror(), context.machine()::requestPause);
         DiskUnit unit = new DiskUnit(id, diskOptions(backend.capabilities(), place), backend, errors, context.stats());
         place.put(unit);
         attached = Optional.of(new Attached(place, unit));
@@ -100,8 +100,7 @@ public final class ScsiDisk implements Device {
 
     @Override
     public Map<String, Object> inspect() {
-        return attached
-                .map(a -> {
+        return attached.map(a -> {
                     Map<String, Object> map = a.unit.inspect();
                     map.put("place", a.place.toString());
                     return map;

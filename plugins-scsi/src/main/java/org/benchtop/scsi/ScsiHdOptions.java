@@ -30,7 +30,8 @@ public record ScsiHdOptions(
         @Option(doc = "firmware revision: at most 4 ASCII characters", value = "1.0")
         String ver,
 
-        @Option(doc = "NAA world wide name; none unless given") Optional<Long> wwn,
+        @Option(doc = "NAA world wide name; none unless given")
+        Optional<Long> wwn,
 
         @Option(doc = "whether the write cache is on at first; as the drive's cache mode says unless given")
         Optional<Boolean> writeCache,

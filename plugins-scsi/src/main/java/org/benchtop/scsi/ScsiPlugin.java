@@ -4,6 +4,8 @@ import java.util.List;
 import java.util.function.BiFunction;
 import org.benchtop.scsi.lsi.Lsi53c895a;
 import org.benchtop.scsi.lsi.LsiOptions;
+import org.benchtop.scsi.pvscsi.Pvscsi;
+import org.benchtop.scsi.pvscsi.PvscsiOptions;
 import org.benchtop.spi.CreateContext;
 import org.benchtop.spi.Plugin;
 import org.benchtop.spi.Spi;
@@ -27,15 +29,20 @@ public final class ScsiPlugin implements Plugin {
     public List<DeviceType<?>> deviceTypes() {
         return List.of(
                 new Type<>(
-                        "scsi-hd",
-                        "SCSI disk behind an adapter",
-                        ScsiHdOptions.class,
-                        (o, c) -> new ScsiDisk(c.id(), o)),
-                new Type<>(
                         "lsi53c895a",
                         "LSI 53C895A SCSI host adapter (1000:0012) with its SCRIPTS processor",
                         LsiOptions.class,
-                        (o, c) -> new Lsi53c895a(c.id(), o)));
+                        (o, c) -> new Lsi53c895a(c.id(), o)),
+                new Type<>(
+                        "pvscsi",
+                        "VMware PVSCSI adapter (15ad:07c0), MSI-X",
+                        PvscsiOptions.class,
+                        (o, c) -> new Pvscsi(c.id(), o)),
+                new Type<>(
+                        "scsi-hd",
+                        "SCSI disk behind an adapter",
+                        ScsiHdOptions.class,
+                        (o, c) -> new ScsiDisk(c.id(), o)));
     }
 
     /** A device type made of its parts. */
