@@ -18,7 +18,6 @@ import org.benchtop.engine.config.MachineSpecBuilder;
 import org.benchtop.engine.plugin.PluginRegistry;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -34,10 +33,6 @@ final class LsiMachineTest {
 
     private final PluginRegistry plugins = PluginRegistry.builtIn();
 
-    @BeforeEach
-    void needsKvm() {
-        Kvm.assume();
-    }
 
     @AfterEach
     void closePlugins() {
@@ -45,7 +40,7 @@ final class LsiMachineTest {
     }
 
     private MachineSpecBuilder machine() {
-        return MachineSpec.named("lsi").accel("soft").memory("128MiB").baseDir(folder).chardev("tty0", "memory", Map.of());
+        return MachineSpec.named("lsi").memory("128MiB").baseDir(folder).chardev("tty0", "memory", Map.of());
     }
 
     private static String console(Machine m) {
@@ -90,6 +85,7 @@ final class LsiMachineTest {
         Files.write(folder.resolve("boot.img"), image);
 
         String text = run(machine()
+                .accel("soft")
                 .firmware(SEABIOS)
                 .drive("d", "file", Map.of("file", "boot.img"))
                 .device("debugcon", "debugcon", new DebugconTo("tty0"))
