@@ -48,7 +48,19 @@ final class LsiContractTest {
     /** Takes the unit attention, then reads block 0. */
     private static void startRequest(FakeDeviceContext context) {
         context.memory().poke(IDENTIFY, new byte[] {(byte) 0x80});
-        run(context, new byte[6], 0x0300_0001, ANSWER, 0x0700_0001, ANSWER, 0x6000_0040, 0, 0x4800_0000, 0, 0x9808_0000, 0);
+        run(
+                context,
+                new byte[6],
+                0x0300_0001,
+                ANSWER,
+                0x0700_0001,
+                ANSWER,
+                0x6000_0040,
+                0,
+                0x4800_0000,
+                0,
+                0x9808_0000,
+                0);
         run(context, new byte[] {0x28, 0, 0, 0, 0, 0, 0, 0, 1, 0}, 0x0100_0200, ANSWER, 0x9808_0000, 0);
     }
 

@@ -12,8 +12,7 @@ import org.benchtop.spi.memory.IoVector;
  * the bus is a bus fault, so DMA never comes back into the chip.
  */
 final class ChipMemory {
-    private static final ValueLayout.OfInt INT =
-            ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final ValueLayout.OfByte BYTE = ValueLayout.JAVA_BYTE;
     private static final int COPY_BYTES = 4096;
 

@@ -26,7 +26,6 @@ import org.benchtop.spi.scsi.ScsiHost;
 import org.benchtop.spi.scsi.ScsiHosts;
 import org.benchtop.spi.scsi.ScsiPort;
 import org.benchtop.spi.scsi.ScsiTarget;
-import org.benchtop.spi.scsi.ScsiTaskManagement;
 import org.benchtop.spi.state.SavedState;
 import org.benchtop.spi.stats.Stats;
 import org.benchtop.spi.time.Clock;
@@ -92,8 +91,7 @@ public final class Lsi53c895a implements Device, ScsiHost {
     @Override
     public void attach(DeviceContext context) {
         EventLoop loop = options.iothread().map(context::eventLoop).orElseGet(context::eventLoop);
-        ChipMemory memory =
-                new ChipMemory(context.memory(), context.memoryMap().allocate(id + "-ram", RAM_BYTES));
+        ChipMemory memory = new ChipMemory(context.memory(), context.memoryMap().allocate(id + "-ram", RAM_BYTES));
         Pins pins = new Pins();
         ScriptsProcessor chip = new ScriptsProcessor(bus, memory, pins);
         Registers access = new Registers(chip);
@@ -689,7 +687,9 @@ public final class Lsi53c895a implements Device, ScsiHost {
         Map<String, Object> map = new LinkedHashMap<>();
         lock.lock();
         try {
-            map.put("scripts", now.chip.state().name().toLowerCase(java.util.Locale.ROOT).replace('_', '-'));
+            map.put(
+                    "scripts",
+                    now.chip.state().name().toLowerCase(java.util.Locale.ROOT).replace('_', '-'));
             map.put("connected", bus.connected() < 0 ? "bus free" : "target " + bus.connected());
             map.put("tasks", bus.tasks());
         } finally {

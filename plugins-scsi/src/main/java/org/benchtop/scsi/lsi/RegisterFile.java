@@ -89,8 +89,7 @@ final class RegisterFile {
     /** Number of bytes. */
     static final int SIZE = 256;
 
-    private static final VarHandle INT =
-            MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
 
     private final byte[] bytes = new byte[SIZE];
 

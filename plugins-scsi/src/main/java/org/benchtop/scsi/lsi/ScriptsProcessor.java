@@ -919,8 +919,7 @@ final class ScriptsProcessor {
             boolean selectionFailed) {}
 
     Saved save() {
-        return new Saved(
-                regs.save(), interrupts.save(), state, resumeAt, carry, targetRole, selectionFailed);
+        return new Saved(regs.save(), interrupts.save(), state, resumeAt, carry, targetRole, selectionFailed);
     }
 
     void restore(Saved saved) {

@@ -189,7 +189,8 @@ final class SpiBus {
      *
      * @param onlyManagement leaves commands where they are
      */
-    @Nullable Work takeWork(boolean onlyManagement) {
+    @Nullable
+    Work takeWork(boolean onlyManagement) {
         return onlyManagement && !(work.peekFirst() instanceof Work.Manage) ? null : work.pollFirst();
     }
 
@@ -545,8 +546,7 @@ final class SpiBus {
                 MessageOut.TAKEN;
             case MSG_ABORT_TASK_SET -> manage(ScsiTaskManagement.ABORT_TASK_SET);
             case MSG_CLEAR_TASK_SET -> manage(ScsiTaskManagement.CLEAR_TASK_SET);
-            case MSG_ABORT_TASK ->
-                manage(tag < 0 ? ScsiTaskManagement.ABORT_TASK_SET : ScsiTaskManagement.ABORT_TASK);
+            case MSG_ABORT_TASK -> manage(tag < 0 ? ScsiTaskManagement.ABORT_TASK_SET : ScsiTaskManagement.ABORT_TASK);
             case MSG_LOGICAL_UNIT_RESET -> manage(ScsiTaskManagement.LOGICAL_UNIT_RESET);
             case MSG_TARGET_RESET -> manage(ScsiTaskManagement.TARGET_RESET);
             default -> reject();

@@ -41,7 +41,8 @@ final class SpiTask {
     final SpiBus.Work.Execute execute = new SpiBus.Work.Execute(this);
 
     /** Told by the target; made once by the adapter. */
-    @Nullable ScsiCompletion completion;
+    @Nullable
+    ScsiCompletion completion;
 
     MemorySegment buffer = NOTHING;
     Stage stage = Stage.NEW;
@@ -130,8 +131,22 @@ final class SpiTask {
         byte[] cdb = java.util.Arrays.copyOf(command.cdb(), command.cdbLength());
         byte[] data = buffer.asSlice(0, dataBytes).toArray(java.lang.foreign.ValueLayout.JAVA_BYTE);
         return new State(
-                stage, target, lun, tag, mayDisconnect, attribute, cdb, command.direction(),
-                command.expectedBytes(), data, dataBytes, movedBytes, status, statusSent, abandoned, parked);
+                stage,
+                target,
+                lun,
+                tag,
+                mayDisconnect,
+                attribute,
+                cdb,
+                command.direction(),
+                command.expectedBytes(),
+                data,
+                dataBytes,
+                movedBytes,
+                status,
+                statusSent,
+                abandoned,
+                parked);
     }
 
     long restore(State saved) {

@@ -86,8 +86,7 @@ final class LsiMachine {
 
     /** The beginning of every command: selection, IDENTIFY and other messages, CDB. */
     Script begin(int messageBytes) {
-        return script()
-                .select(TARGET, 0)
+        return script().select(TARGET, 0)
                 .move(SpiBus.MSG_OUT, messageBytes, IDENTIFY)
                 .move(SpiBus.COMMAND, 10, CDB);
     }

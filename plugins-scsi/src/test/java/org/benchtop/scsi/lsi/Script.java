@@ -29,7 +29,6 @@ final class Script {
         return this;
     }
 
-
     /** An instruction of three words. */
     Script raw(int first, int second, int third) {
         raw(first, second);

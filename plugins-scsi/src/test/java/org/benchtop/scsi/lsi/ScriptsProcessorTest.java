@@ -111,9 +111,14 @@ final class ScriptsProcessorTest {
     void dataCompareUsesMaskAndCallReturns() {
         Script s = m.script();
         int routine = LsiMachine.SCRIPT + 0x100;
-        s.raw(0x7000_0000 | RegisterFile.SCRATCHA << 16 | 2 << 24, 0).call(routine).interrupt(5);
+        s.raw(0x7000_0000 | RegisterFile.SCRATCHA << 16 | 2 << 24, 0)
+                .call(routine)
+                .interrupt(5);
         Script sub = new Script(routine);
-        sub.jumpIfByte(0x40, 0xf0, routine + 16).interrupt(99).modify(RegisterFile.SCRATCHB, 0, 0x77).returns();
+        sub.jumpIfByte(0x40, 0xf0, routine + 16)
+                .interrupt(99)
+                .modify(RegisterFile.SCRATCHB, 0, 0x77)
+                .returns();
         m.context.memory().poke(routine, sub.bytes());
         m.write(RegisterFile.SCRATCHA, 1, 0x4f);
 
@@ -127,7 +132,10 @@ final class ScriptsProcessorTest {
     void conditionIsFalseWhenOneComparisonDisagrees() {
         Script s = m.script();
         // JUMP if carry and byte equal: the carry is clear.
-        s.clear(Script.CARRY).raw(0x802c_0000, LsiMachine.SCRIPT + 24).interrupt(1).interrupt(2);
+        s.clear(Script.CARRY)
+                .raw(0x802c_0000, LsiMachine.SCRIPT + 24)
+                .interrupt(1)
+                .interrupt(2);
 
         m.run(s);
 
@@ -145,7 +153,9 @@ final class ScriptsProcessorTest {
     void memoryMoveCopies() {
         m.poke(LsiMachine.DATA, 1, 2, 3, 4, 5, 6, 7, 8);
 
-        m.run(m.script().raw(0xc000_0008, (int) LsiMachine.DATA, (int) LsiMachine.DATA + 64).interrupt(3));
+        m.run(m.script()
+                .raw(0xc000_0008, (int) LsiMachine.DATA, (int) LsiMachine.DATA + 64)
+                .interrupt(3));
 
         assertArrayEquals(new byte[] {1, 2, 3, 4, 5, 6, 7, 8}, m.memory(LsiMachine.DATA + 64, 8));
         assertEquals(3, m.read(RegisterFile.DSPS, 4));
@@ -153,7 +163,9 @@ final class ScriptsProcessorTest {
 
     @Test
     void memoryMoveOfDifferentAlignmentIsIllegal() {
-        m.run(m.script().raw(0xc000_0008, (int) LsiMachine.DATA, (int) LsiMachine.DATA + 65).interrupt(3));
+        m.run(m.script()
+                .raw(0xc000_0008, (int) LsiMachine.DATA, (int) LsiMachine.DATA + 65)
+                .interrupt(3));
 
         assertEquals(0x80 | ChipInterrupts.DSTAT_IID, m.dstat());
     }
@@ -233,8 +245,7 @@ final class ScriptsProcessorTest {
         Script s = m.script();
         s.raw(0xc0ff_fff0, 0, 0x10_0000).jump(LsiMachine.SCRIPT);
 
-        org.junit.jupiter.api.Assertions.assertTimeoutPreemptively(
-                java.time.Duration.ofSeconds(60), () -> m.run(s));
+        org.junit.jupiter.api.Assertions.assertTimeoutPreemptively(java.time.Duration.ofSeconds(60), () -> m.run(s));
     }
 
     @Test
@@ -260,7 +271,10 @@ final class ScriptsProcessorTest {
 
     @Test
     void interruptOnTheFlyLetsTheScriptGoOn() {
-        m.run(m.script().interruptOnTheFly().modify(RegisterFile.SCRATCHA, 0, 0x55).waitReselect(0));
+        m.run(m.script()
+                .interruptOnTheFly()
+                .modify(RegisterFile.SCRATCHA, 0, 0x55)
+                .waitReselect(0));
 
         assertEquals(0x55, m.read(RegisterFile.SCRATCHA, 1));
         assertTrue(m.interrupt());
@@ -297,7 +311,10 @@ final class ScriptsProcessorTest {
     @Test
     void absentTargetTimesOutAtTheNextInstructionThatNeedsTheBus() {
         Script s = m.script();
-        s.select(5, 0).modify(RegisterFile.SCRATCHA, 0, 1).jumpWhen(false, SpiBus.MSG_OUT, 0).interrupt(1);
+        s.select(5, 0)
+                .modify(RegisterFile.SCRATCHA, 0, 1)
+                .jumpWhen(false, SpiBus.MSG_OUT, 0)
+                .interrupt(1);
 
         m.run(s);
 

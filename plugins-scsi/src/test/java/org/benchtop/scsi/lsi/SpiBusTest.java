@@ -149,7 +149,11 @@ final class SpiBusTest {
         m.target.hold = true;
         for (int tag = 0; tag < 8; tag++) {
             m.poke(LsiMachine.IDENTIFY, 0xc0, 0x20, tag).command(READ, tag, 1);
-            m.run(m.begin(3).move(SpiBus.MSG_IN, 1, LsiMachine.MESSAGE).clear(Script.ACK).waitDisconnect().interrupt(8));
+            m.run(m.begin(3)
+                    .move(SpiBus.MSG_IN, 1, LsiMachine.MESSAGE)
+                    .clear(Script.ACK)
+                    .waitDisconnect()
+                    .interrupt(8));
             m.dstat();
         }
 
@@ -171,7 +175,11 @@ final class SpiBusTest {
     void overlappedTagIsRefusedAndTheLiveCommandGoesOn() {
         m.target.hold = true;
         m.poke(LsiMachine.IDENTIFY, 0xc0, 0x20, 1).command(READ, 3, 1);
-        m.run(m.begin(3).move(SpiBus.MSG_IN, 1, LsiMachine.MESSAGE).clear(Script.ACK).waitDisconnect().interrupt(8));
+        m.run(m.begin(3)
+                .move(SpiBus.MSG_IN, 1, LsiMachine.MESSAGE)
+                .clear(Script.ACK)
+                .waitDisconnect()
+                .interrupt(8));
         m.dstat();
 
         m.run(LsiMachine.end(m.begin(3)));
@@ -322,7 +330,11 @@ final class SpiBusTest {
     void abortedCommandIsNeitherAnsweredNorFreedWhileTheTargetWorksOnIt() {
         m.target.hold = true;
         m.poke(LsiMachine.IDENTIFY, 0xc0, 0x20, 1).command(READ, 3, 1);
-        m.run(m.begin(3).move(SpiBus.MSG_IN, 1, LsiMachine.MESSAGE).clear(Script.ACK).waitDisconnect().interrupt(8));
+        m.run(m.begin(3)
+                .move(SpiBus.MSG_IN, 1, LsiMachine.MESSAGE)
+                .clear(Script.ACK)
+                .waitDisconnect()
+                .interrupt(8));
         m.dstat();
 
         m.poke(LsiMachine.IDENTIFY, 0xc0, 0x20, 1, 0x0d);
@@ -344,7 +356,10 @@ final class SpiBusTest {
     void disconnectionThatTheDriverDoesNotExpectIsReported() {
         m.poke(LsiMachine.IDENTIFY, 0x80, 0x0c);
 
-        m.run(m.script().select(LsiMachine.TARGET, 0).move(SpiBus.MSG_OUT, 2, LsiMachine.IDENTIFY).interrupt(1));
+        m.run(m.script()
+                .select(LsiMachine.TARGET, 0)
+                .move(SpiBus.MSG_OUT, 2, LsiMachine.IDENTIFY)
+                .interrupt(1));
 
         assertEquals(ChipInterrupts.SIST_UDC, m.sist());
         assertEquals(List.of(ScsiTaskManagement.TARGET_RESET), m.target.managed);
@@ -400,7 +415,13 @@ final class SpiBusTest {
             }
         }
         Script full = new Script(LsiMachine.SCRIPT + 0x100);
-        m.context.memory().poke(LsiMachine.SCRIPT + 0x100, full.move(SpiBus.STATUS, 1, LsiMachine.STATUS).interrupt(5).bytes());
+        m.context
+                .memory()
+                .poke(
+                        LsiMachine.SCRIPT + 0x100,
+                        full.move(SpiBus.STATUS, 1, LsiMachine.STATUS)
+                                .interrupt(5)
+                                .bytes());
         m.write(RegisterFile.DSP, 4, LsiMachine.SCRIPT + 0x100);
         m.context.runPending();
 
