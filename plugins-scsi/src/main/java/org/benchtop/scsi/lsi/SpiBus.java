@@ -87,7 +87,7 @@ final class SpiBus {
     private final ArrayDeque<SpiTask> reselecting = new ArrayDeque<>();
     private final List<SpiTask> live = new ArrayList<>();
     private final ArrayDeque<SpiTask> free = new ArrayDeque<>();
-    private final byte[][] sense = new byte[TARGETS * LUNS][];
+    private final byte[] @Nullable [] sense = new byte[TARGETS * LUNS][];
     private long bufferBytes;
 
     private int connected = -1;
