@@ -4,6 +4,8 @@ import java.util.List;
 import java.util.function.BiFunction;
 import org.benchtop.scsi.lsi.Lsi53c895a;
 import org.benchtop.scsi.lsi.LsiOptions;
+import org.benchtop.scsi.megasas.Megasas;
+import org.benchtop.scsi.megasas.MegasasOptions;
 import org.benchtop.scsi.pvscsi.Pvscsi;
 import org.benchtop.scsi.pvscsi.PvscsiOptions;
 import org.benchtop.spi.CreateContext;
@@ -38,6 +40,11 @@ public final class ScsiPlugin implements Plugin {
                         "VMware PVSCSI adapter (15ad:07c0), MSI-X",
                         PvscsiOptions.class,
                         (o, c) -> new Pvscsi(c.id(), o)),
+                new Type<>(
+                        "megasas",
+                        "LSI MegaRAID SAS 1078 adapter (1000:0060)",
+                        MegasasOptions.class,
+                        (o, c) -> new Megasas(c.id(), o)),
                 new Type<>(
                         "scsi-hd",
                         "SCSI disk behind an adapter",

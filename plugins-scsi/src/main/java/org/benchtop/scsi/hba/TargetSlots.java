@@ -23,7 +23,7 @@ public final class TargetSlots implements ScsiHost, AutoCloseable {
     private final Listener listener;
     private final ScsiHosts announced;
     private final @Nullable ScsiTarget[] targets;
-    /** Opened when a command first needs them; used on the loop alone. */
+    /** Used on the loop alone. */
     private final @Nullable ScsiPort[] ports;
 
     /** Told of logical units that come and go. Any thread. */
@@ -41,7 +41,8 @@ public final class TargetSlots implements ScsiHost, AutoCloseable {
      * @param targetCount identifiers are below this
      * @param lunCount logical unit numbers are below this
      */
-    public TargetSlots(DeviceContext context, String id, int targetCount, int lunCount, EventLoop loop, Listener listener) {
+    public TargetSlots(
+            DeviceContext context, String id, int targetCount, int lunCount, EventLoop loop, Listener listener) {
         this.id = id;
         this.luns = lunCount;
         this.loop = loop;
@@ -75,9 +76,11 @@ public final class TargetSlots implements ScsiHost, AutoCloseable {
 
     @Override
     public void attach(int number, ScsiTarget what) {
+        ScsiPort opened = what.open(loop);
         synchronized (targets) {
             targets[number] = what;
         }
+        loop.call(() -> ports[number] = opened);
     }
 
     @Override
@@ -111,17 +114,7 @@ public final class TargetSlots implements ScsiHost, AutoCloseable {
         if (number < 0 || number >= ports.length) {
             return null;
         }
-        ScsiPort open = ports[number];
-        if (open != null) {
-            return open;
-        }
-        ScsiTarget target = target(number).orElse(null);
-        if (target == null) {
-            return null;
-        }
-        ScsiPort opened = target.open(loop);
-        ports[number] = opened;
-        return opened;
+        return ports[number];
     }
 
     /** Hands over what was started, at the end of a burst. On the loop. */
@@ -170,7 +163,9 @@ public final class TargetSlots implements ScsiHost, AutoCloseable {
         Map<String, Object> map = new TreeMap<>();
         for (int i = 0; i < targets.length; i++) {
             int number = i;
-            target(i).ifPresent(target -> map.put("target-" + number, target.luns().toString()));
+            target(i)
+                    .ifPresent(
+                            target -> map.put("target-" + number, target.luns().toString()));
         }
         return map;
     }

@@ -21,7 +21,6 @@ import org.benchtop.spi.pci.Bar;
 import org.benchtop.spi.pci.PciAddress;
 import org.benchtop.spi.pci.PciFunction;
 import org.benchtop.spi.pci.PciFunctionSpec;
-import org.benchtop.spi.scsi.ScsiCommand;
 import org.benchtop.spi.scsi.ScsiHost;
 import org.benchtop.spi.scsi.ScsiHosts;
 import org.benchtop.spi.scsi.ScsiPort;
@@ -48,8 +47,6 @@ public final class Lsi53c895a implements Device, ScsiHost {
     private static final int MEMORY_BYTES = 1024;
     private static final int RAM_BYTES = 8192;
     private static final int INITIATOR = 7;
-    private static final int INQUIRY = 0x12;
-    private static final int INQUIRY_BYTES = 6;
     private static final long SPIN_PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(500);
     private static final long RECHECK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final Runnable NOTHING = () -> {};
@@ -517,25 +514,6 @@ public final class Lsi53c895a implements Device, ScsiHost {
         } finally {
             lock.unlock();
         }
-    }
-
-    /**
-     * Sends a first command on the loop's own thread, which opens the unit's way to its drive there: an io_uring belongs
-     * to a thread, and later commands may come in lent turns.
-     */
-    @Override
-    public void lunAdded(int target, int lun) {
-        ScsiPort port = ports[target];
-        if (port == null) {
-            return;
-        }
-        ScsiCommand inquiry = new ScsiCommand().begin(lun, 0);
-        inquiry.cdb()[0] = INQUIRY;
-        inquiry.cdbLength(INQUIRY_BYTES);
-        attached().loop.call(() -> {
-            port.prepare(inquiry);
-            port.execute(inquiry, command -> {});
-        });
     }
 
     @Override

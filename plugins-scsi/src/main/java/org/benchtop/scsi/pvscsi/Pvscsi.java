@@ -300,35 +300,34 @@ public final class Pvscsi implements Device {
     private void finishCommand(int what, int[] words) {
         Attached a = attached();
         MemorySegment parameters = MemorySegment.ofArray(words);
-        int status =
-                switch (what) {
-                    case CMD_ADAPTER_RESET -> {
-                        resetAdapter();
-                        yield SUCCEEDED;
-                    }
-                    case CMD_SETUP_RINGS -> setUpRings(words);
-                    case CMD_SETUP_MSG_RING -> setUpMessages(words);
-                    case CMD_RESET_BUS -> {
-                        manage(() -> {
-                            resets++;
-                            a.targets.manageAll(ScsiTaskManagement.BUS_RESET, () -> resets--);
-                        });
-                        yield SUCCEEDED;
-                    }
-                    case CMD_RESET_DEVICE -> {
-                        int lun = PvscsiRequest.lun(parameters, 4);
-                        manage(() -> resetDevice(words[0], lun));
-                        yield SUCCEEDED;
-                    }
-                    case CMD_ABORT_CMD -> {
-                        long context = long64(words, 0);
-                        manage(() -> abort(context, words[2]));
-                        yield SUCCEEDED;
-                    }
-                    case CMD_CONFIG -> configure(long64(words, 0), words[4]);
-                    case CMD_SETUP_REQCALLTHRESHOLD -> callThreshold();
-                    default -> FAILED;
-                };
+        int status = switch (what) {
+            case CMD_ADAPTER_RESET -> {
+                resetAdapter();
+                yield SUCCEEDED;
+            }
+            case CMD_SETUP_RINGS -> setUpRings(words);
+            case CMD_SETUP_MSG_RING -> setUpMessages(words);
+            case CMD_RESET_BUS -> {
+                manage(() -> {
+                    resets++;
+                    a.targets.manageAll(ScsiTaskManagement.BUS_RESET, () -> resets--);
+                });
+                yield SUCCEEDED;
+            }
+            case CMD_RESET_DEVICE -> {
+                int lun = PvscsiRequest.lun(parameters, 4);
+                manage(() -> resetDevice(words[0], lun));
+                yield SUCCEEDED;
+            }
+            case CMD_ABORT_CMD -> {
+                long context = long64(words, 0);
+                manage(() -> abort(context, words[2]));
+                yield SUCCEEDED;
+            }
+            case CMD_CONFIG -> configure(long64(words, 0), words[4]);
+            case CMD_SETUP_REQCALLTHRESHOLD -> callThreshold();
+            default -> FAILED;
+        };
         locked(() -> commandStatus = status);
     }
 
@@ -561,7 +560,8 @@ public final class Pvscsi implements Device {
         return attached().counters;
     }
 
-    @Nullable ScsiPort port(int target) {
+    @Nullable
+    ScsiPort port(int target) {
         return attached().targets.port(target);
     }
 

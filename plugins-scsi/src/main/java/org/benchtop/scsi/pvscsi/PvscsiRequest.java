@@ -102,8 +102,7 @@ final class PvscsiRequest implements ScsiCompletion {
             answer(BTSTAT_SELTIMEO, 0);
             return;
         }
-        boolean malformed =
-                cdbBytes > MAX_CDB_BYTES || (flags & FLAG_OUT_OF_BAND_CDB) != 0 || toHost && toDevice;
+        boolean malformed = cdbBytes > MAX_CDB_BYTES || (flags & FLAG_OUT_OF_BAND_CDB) != 0 || toHost && toDevice;
         if (malformed) {
             answer(BTSTAT_INVPARAM, 0);
             return;

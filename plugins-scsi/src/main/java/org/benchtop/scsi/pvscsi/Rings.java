@@ -30,10 +30,8 @@ final class Rings {
     private static final int MSG_CONS = 132;
     private static final int MSG_LOG2 = 136;
 
-    private static final VarHandle INDEX = ValueLayout.JAVA_INT
-            .withOrder(ByteOrder.LITTLE_ENDIAN)
-            .varHandle()
-            .withInvokeExactBehavior();
+    private static final VarHandle INDEX =
+            ValueLayout.JAVA_INT.withOrder(ByteOrder.LITTLE_ENDIAN).varHandle().withInvokeExactBehavior();
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final ValueLayout.OfShort SHORT =
@@ -133,8 +131,7 @@ final class Rings {
     void take(MemorySegment to) {
         int entry = consumed & (requestEntries - 1);
         int perPage = PAGE_BYTES / REQUEST_BYTES;
-        MemorySegment.copy(
-                requests[entry / perPage], (long) entry % perPage * REQUEST_BYTES, to, 0, REQUEST_BYTES);
+        MemorySegment.copy(requests[entry / perPage], (long) entry % perPage * REQUEST_BYTES, to, 0, REQUEST_BYTES);
         consumed++;
         INDEX.setRelease(state, (long) REQ_CONS, consumed);
         memory.written(statePage * PAGE_BYTES + REQ_CONS, 4);
@@ -188,7 +185,12 @@ final class Rings {
 
     /** What is saved. */
     record State(
-            long statePage, long[] requestPages, long[] completionPages, long[] messagePages, int consumed, int produced) {}
+            long statePage,
+            long[] requestPages,
+            long[] completionPages,
+            long[] messagePages,
+            int consumed,
+            int produced) {}
 
     State save() {
         return new State(

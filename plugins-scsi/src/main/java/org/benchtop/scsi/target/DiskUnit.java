@@ -937,6 +937,11 @@ public final class DiskUnit extends LogicalUnit {
         return true;
     }
 
+    /** The capacity. */
+    long sizeBytes() {
+        return blocks * blockBytes();
+    }
+
     /** Whether completed writes may be in a cache. */
     public boolean writeCache() {
         return writeCache;

@@ -3,6 +3,7 @@ package org.benchtop.scsi.target;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.OptionalLong;
 import org.benchtop.spi.event.EventLoop;
 import org.benchtop.spi.scsi.ScsiCommand;
 import org.benchtop.spi.scsi.ScsiPort;
@@ -18,6 +19,7 @@ public final class Target implements ScsiTarget {
     private final String name;
     private final AbsentUnit absent;
     private volatile @Nullable LogicalUnit[] units = {};
+    private final List<EventLoop> loops = new ArrayList<>();
 
     /** A target without logical units. */
     public Target(String name) {
@@ -53,6 +55,7 @@ public final class Target implements ScsiTarget {
         }
         @Nullable LogicalUnit[] next = Arrays.copyOf(units, Math.max(units.length, lun + 1));
         next[lun] = unit;
+        loops.forEach(unit::open);
         units = next;
         lunsChanged(unit);
     }
@@ -88,7 +91,11 @@ public final class Target implements ScsiTarget {
     }
 
     @Override
-    public ScsiPort open(EventLoop loop) {
+    public synchronized ScsiPort open(EventLoop loop) {
+        if (!loops.contains(loop)) {
+            loops.add(loop);
+        }
+        all().forEach(unit -> unit.open(loop));
         return new TargetPort(this, loop);
     }
 
@@ -102,6 +109,11 @@ public final class Target implements ScsiTarget {
             }
         }
         return numbers;
+    }
+
+    @Override
+    public OptionalLong sizeBytes(int lun) {
+        return unit(lun) instanceof DiskUnit disk ? OptionalLong.of(disk.sizeBytes()) : OptionalLong.empty();
     }
 
     /** Task management that concerns all logical units. On the port's loop. */

@@ -130,7 +130,12 @@ final class PvscsiMachine {
     /** Puts a request into the ring. */
     void submit(long id, int target, String cdb, int flags, long address, long length) {
         ByteBuffer b = ByteBuffer.allocate(128).order(ByteOrder.LITTLE_ENDIAN);
-        b.putLong(0, id).putLong(8, address).putLong(16, length).putLong(24, SENSE).putInt(32, 18).putInt(36, flags);
+        b.putLong(0, id)
+                .putLong(8, address)
+                .putLong(16, length)
+                .putLong(24, SENSE)
+                .putInt(32, 18)
+                .putInt(36, flags);
         byte[] raw = HexFormat.ofDelimiter(" ").parseHex(cdb);
         b.put(40, raw);
         b.put(56, (byte) raw.length);

@@ -51,7 +51,7 @@ public final class VirtioScsi implements VirtioDevice, ScsiHost {
             new RegisterMap<>("scsi-config", ScsiConfigRegister.class, new ConfigHandler());
 
     private final @Nullable ScsiTarget[] targets = new @Nullable ScsiTarget[TARGETS];
-    /** Ways to targets, opened when a command first needs them; used on the loop alone. */
+    /** Ways to targets; used on the loop alone. */
     private final @Nullable ScsiPort[] ports = new @Nullable ScsiPort[TARGETS];
 
     private @Nullable EventQueue eventQueue;
@@ -266,17 +266,7 @@ public final class VirtioScsi implements VirtioDevice, ScsiHost {
         if (number < 0 || number >= TARGETS) {
             return null;
         }
-        ScsiPort open = ports[number];
-        if (open != null) {
-            return open;
-        }
-        ScsiTarget target = target(number).orElse(null);
-        if (target == null) {
-            return null;
-        }
-        ScsiPort opened = target.open(loop);
-        ports[number] = opened;
-        return opened;
+        return ports[number];
     }
 
     /** Lets delayed requests of all targets go. On the loop. */
@@ -314,9 +304,11 @@ public final class VirtioScsi implements VirtioDevice, ScsiHost {
 
     @Override
     public void attach(int number, ScsiTarget what) {
+        ScsiPort opened = what.open(loop);
         synchronized (targets) {
             targets[number] = what;
         }
+        loop.call(() -> ports[number] = opened);
     }
 
     @Override

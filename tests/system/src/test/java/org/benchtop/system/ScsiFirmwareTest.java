@@ -47,7 +47,7 @@ class ScsiFirmwareTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"virtio-scsi-pci"})
+    @ValueSource(strings = {"virtio-scsi-pci", "pvscsi", "megasas"})
     void seaBiosBootsADisk(String adapter) throws InterruptedException, IOException {
         Assumptions.assumeTrue(Files.exists(SEABIOS), "needs Debian's seabios package");
         byte[] image = new byte[1 << 20];
