@@ -88,7 +88,8 @@ final class ShellCommand implements Callable<Integer> {
         return text.replace("\\", "\\\\").replace("\"", "\\\"");
     }
 
-    private static String startup() {
+    /** What every session starts with. */
+    static String startup() {
         try (InputStream stream = JShellScript.class.getResourceAsStream(STARTUP)) {
             if (stream == null) {
                 throw new IllegalStateException(STARTUP + " is missing");
@@ -117,24 +118,30 @@ final class ShellCommand implements Callable<Integer> {
     }
 
     private static int interactive(String startup, PrintWriter out) throws Exception {
+        ApiSources.offer();
+        out.println("Benchtop lab on Java " + Runtime.version().feature()
+                + ". Machines: machine(…), boot(…), vms(). Tab completes and explains; /exit ends.");
+        out.flush();
+        return tool(
+                startup,
+                JavaShellToolBuilder.builder()
+                        .persistence(Preferences.userRoot().node("org/benchtop/shell")));
+    }
+
+    /** Runs the JDK's tool with cells in this process. */
+    static int tool(String startup, JavaShellToolBuilder builder) throws Exception {
         Path file = Files.createTempFile("benchtop", ".jsh");
         try {
             Files.writeString(file, startup);
-            ApiSources.offer();
-            out.println("Benchtop lab on Java " + Runtime.version().feature()
-                    + ". Machines: machine(…), boot(…), vms(). Tab completes and explains; /exit ends.");
-            out.flush();
-            return JavaShellToolBuilder.builder()
-                    .persistence(Preferences.userRoot().node("org/benchtop/shell"))
-                    .start(
-                            "--execution",
-                            CellExecutionProvider.NAME,
-                            "--class-path",
-                            System.getProperty("java.class.path"),
-                            "--startup",
-                            file.toString(),
-                            "--feedback",
-                            "benchtop");
+            return builder.start(
+                    "--execution",
+                    CellExecutionProvider.NAME,
+                    "--class-path",
+                    System.getProperty("java.class.path"),
+                    "--startup",
+                    file.toString(),
+                    "--feedback",
+                    "benchtop");
         } catch (IOException e) {
             throw BenchtopException.of(ErrorKind.HOST, "shell: " + e.getMessage(), e);
         } finally {

@@ -76,11 +76,11 @@ final class Interpreter implements AutoCloseable {
         return execution.cellLoader();
     }
 
-    /** Evaluates code that is ours; a mistake in it is a defect. */
+    /** Evaluates code that is ours, a snippet on each line; a mistake in it is a defect. */
     void prepare(String code) {
         compiler.lock();
         try {
-            for (String source : split(code)) {
+            for (String source : code.lines().toList()) {
                 for (SnippetEvent event : shell.eval(source)) {
                     if (event.status() == Snippet.Status.REJECTED || event.exception() != null) {
                         throw new IllegalStateException("cannot prepare cells with: " + source + " "
@@ -95,25 +95,15 @@ final class Interpreter implements AutoCloseable {
         }
     }
 
-    private List<String> split(String code) {
-        List<String> sources = new ArrayList<>();
-        String rest = code;
-        while (!rest.isBlank()) {
-            CompletionInfo info = analysis.analyzeCompletion(rest);
-            sources.add(info.source());
-            rest = info.remaining();
-        }
-        return sources;
-    }
-
     /**
      * Runs Java.
      *
-     * @param line the line of the cell, from 0, where the code starts
+     * @param text what the code is part of
+     * @param line the line of the text, from 0, where the code starts
      * @param warnings takes what is worth saying although the cell succeeds
      * @return the value of the last expression, if the code ends with one that has a value
      */
-    Optional<Object> evaluate(Cell cell, int line, String code, List<String> warnings) throws CellFailure {
+    Optional<Object> evaluate(Cell cell, Source text, int line, String code, List<String> warnings) throws CellFailure {
         Optional<Object> value = Optional.empty();
         List<Snippet> declared = new ArrayList<>();
         String rest = code;
@@ -128,7 +118,7 @@ final class Interpreter implements AutoCloseable {
                 String piece =
                         rest.substring(0, rest.length() - info.remaining().length());
                 int leading = piece.length() - piece.stripLeading().length();
-                Origin origin = new Origin(cell.count(), cell.code(), restLine + newlines(piece.substring(0, leading)));
+                Origin origin = new Origin(text, restLine + newlines(piece.substring(0, leading)));
                 String source = info.completeness() == SourceCodeAnalysis.Completeness.COMPLETE_WITH_SEMI
                         ? info.source().strip()
                         : piece.strip();

@@ -51,7 +51,7 @@ class KernelTest {
 
         @Override
         public String startup() {
-            return "import java.util.*; import static org.benchtop.notebook.display.Jupyter.*;";
+            return "import java.util.*;\nimport static org.benchtop.notebook.display.Jupyter.*;";
         }
 
         @Override
