@@ -6,17 +6,22 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntConsumer;
 import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import jdk.jshell.DeclarationSnippet;
 import jdk.jshell.JShell;
 import jdk.jshell.Snippet;
 import jdk.jshell.SnippetEvent;
 import jdk.jshell.SourceCodeAnalysis;
 import jdk.jshell.SourceCodeAnalysis.CompletionInfo;
+import jdk.jshell.TypeDeclSnippet;
 import jdk.jshell.VarSnippet;
 import jdk.jshell.spi.ExecutionControl;
 import jdk.jshell.spi.ExecutionControlProvider;
@@ -35,6 +40,7 @@ final class Interpreter implements AutoCloseable {
     private static final int KEPT_RESULTS = 20;
 
     private static final long QUESTION_SECONDS = 2;
+    private static final Pattern TYPE = Pattern.compile("\\b(?:class|interface|enum|record)\\s+(\\w+)");
 
     private final CellExecution execution;
     private final ReentrantLock compiler = new ReentrantLock();
@@ -43,6 +49,7 @@ final class Interpreter implements AutoCloseable {
     private final SourceCodeAnalysis analysis;
     private final Map<String, Origin> origins = new ConcurrentHashMap<>();
     private final Deque<VarSnippet> results = new ArrayDeque<>();
+    private final Set<String> rejectedTypes = new TreeSet<>();
 
     Interpreter() {
         execution = new CellExecution(Interpreter.class.getClassLoader(), true, false);
@@ -166,7 +173,11 @@ final class Interpreter implements AutoCloseable {
             if (event.causeSnippet() != null) {
                 continue;
             }
+            if (snippet instanceof TypeDeclSnippet type && event.status() != Snippet.Status.REJECTED) {
+                rejectedTypes.remove(type.name());
+            }
             if (event.status() == Snippet.Status.REJECTED) {
+                rememberTypes(source);
                 failure = Traceback.compilation(
                         origin, source, shell.diagnostics(snippet).toList());
             } else if (event.exception() != null) {
@@ -260,6 +271,44 @@ final class Interpreter implements AutoCloseable {
         } finally {
             compiler.unlock();
         }
+    }
+
+    private void rememberTypes(String rejected) {
+        Matcher types = TYPE.matcher(rejected);
+        while (types.find()) {
+            rejectedTypes.add(types.group(1));
+        }
+    }
+
+    /**
+     * Asks for documentation. JDK 25 gives none as long as a type that once had a mistake is not defined, so for this
+     * moment such types are.
+     */
+    <T> Optional<T> askForDocumentation(Supplier<T> question) throws InterruptedException {
+        return ask(() -> {
+            List<Snippet> standIns = new ArrayList<>();
+            // JShell does not define while it runs something.
+            if (!execution.running()) {
+                for (String type : rejectedTypes) {
+                    if (shell.snippets().noneMatch(known -> isDefined(known, type))) {
+                        shell.eval("class " + type + " { }").forEach(event -> standIns.add(event.snippet()));
+                    }
+                }
+            }
+            try {
+                return question.get();
+            } finally {
+                standIns.stream()
+                        .filter(standIn -> shell.status(standIn) == Snippet.Status.VALID)
+                        .forEach(shell::drop);
+            }
+        });
+    }
+
+    private boolean isDefined(Snippet snippet, String type) {
+        return snippet instanceof TypeDeclSnippet known
+                && known.name().equals(type)
+                && shell.status(known).isDefined();
     }
 
     /** Whether code could end where it does: all snippets of it are complete. */

@@ -432,6 +432,19 @@ class KernelTest {
     }
 
     @Test
+    void inspectionSurvivesATypeWithAMistake() {
+        client.execute("class Mistaken { int a = \"text\"; }");
+
+        JsonObject reply = client.request(
+                        "inspect_request", Json.object("code", "Math.abs(1)", "cursor_pos", 7, "detail_level", 0))
+                .reply()
+                .content();
+
+        assertTrue(Json.bool(reply, "found", false), reply.toString());
+        assertEquals("error", client.execute("new Mistaken()").status());
+    }
+
+    @Test
     void completenessIsTold() {
         Map<String, String> expected = Map.of(
                 "int a = 1;", "complete",

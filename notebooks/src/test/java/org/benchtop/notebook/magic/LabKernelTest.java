@@ -177,7 +177,8 @@ class LabKernelTest {
                         .equals(id));
         client.execute("live.close();");
         Message last = client.awaitPublished(message -> message.type().equals("update_display_data")
-                && data(message, "text/plain").contains("closed"));
+                && (data(message, "text/html").contains("</b> closed")
+                        || data(message, "text/html").contains("</b> stopped")));
 
         assertTrue(data(shown, "text/html").contains("live"), data(shown, "text/html"));
         assertTrue(data(updated, "text/html").contains("running"), data(updated, "text/html"));
