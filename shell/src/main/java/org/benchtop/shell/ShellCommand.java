@@ -1,5 +1,6 @@
 package org.benchtop.shell;
 
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintWriter;
@@ -11,6 +12,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.prefs.Preferences;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import jdk.jshell.tool.JavaShellToolBuilder;
 import org.benchtop.engine.config.MachineSpec;
 import org.benchtop.engine.plugin.SpecCheck;
@@ -128,6 +131,13 @@ final class ShellCommand implements Callable<Integer> {
                         .persistence(Preferences.userRoot().node("org/benchtop/shell")));
     }
 
+    /** The JVM passes over what is missing on its class path; the tool does not. */
+    private static String classPath() {
+        return Stream.of(System.getProperty("java.class.path", "").split(File.pathSeparator))
+                .filter(entry -> !entry.isEmpty() && Files.exists(Path.of(entry)))
+                .collect(Collectors.joining(File.pathSeparator));
+    }
+
     /** Runs the JDK's tool with cells in this process. */
     static int tool(String startup, JavaShellToolBuilder builder) throws Exception {
         Path file = Files.createTempFile("benchtop", ".jsh");
@@ -137,7 +147,7 @@ final class ShellCommand implements Callable<Integer> {
                     "--execution",
                     CellExecutionProvider.NAME,
                     "--class-path",
-                    System.getProperty("java.class.path"),
+                    classPath(),
                     "--startup",
                     file.toString(),
                     "--feedback",
