@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Decoded code that is entered at its start only and left at its end: straight-line instructions and a terminator.
  *
- * <p>Inside one page, except that a single instruction may reach into the next one. Immutable apart from {@link
- * #invalidate}, which any thread may call.
+ * <p>Inside one page, except that a single instruction may reach into the next one. Processors share it: it never changes,
+ * apart from {@link #invalidate}, which any thread may call, and from being replaced in {@link #translated}.
  */
 final class Block {
     final long rip;
@@ -20,19 +20,21 @@ final class Block {
     /** All instructions, in order; those from {@code ops.length} on are the terminator's. */
     final Insn[] insns;
 
-    Op[] ops;
+    /** The array stays, its elements may become {@link Op#STALE}. */
+    final Op[] ops;
+
     Term term;
     /** The number of instructions that an execution of {@link #ops} and {@link #term} counts. */
-    int count;
+    final int count;
 
+    /** Whether others may still lead here. */
     volatile boolean valid = true;
     /** Executions so far; approximate with several processors. */
     int heat;
-    /** The same code as steps, once this block is translated. */
-    @Nullable
-    Block steps;
+    /** The same code as steps, if this block is a translation. */
+    final @Nullable Block steps;
     /** What else the region of this block was made of. */
-    private long regionCovers;
+    private final long regionCovers;
 
     Block(long rip, int mode, long host, long secondHost, Insn[] insns, Op[] ops, Term term) {
         this.rip = rip;
@@ -43,6 +45,22 @@ final class Block {
         this.ops = ops;
         this.term = term;
         this.count = insns.length;
+        this.steps = null;
+        this.regionCovers = 0;
+    }
+
+    private Block(Block steps, Region region, long covers) {
+        this.rip = steps.rip;
+        this.mode = steps.mode;
+        this.host = steps.host;
+        this.secondHost = steps.secondHost;
+        this.insns = steps.insns;
+        this.ops = NO_OPS;
+        this.term = new Region.Entry(region);
+        this.count = 0;
+        this.heat = steps.heat;
+        this.steps = steps;
+        this.regionCovers = covers;
     }
 
     /** Which granules of a page (see {@link CodePages}) the code was decoded from. */
@@ -61,13 +79,13 @@ final class Block {
         return insns[Math.min(i, insns.length - 1)].rip;
     }
 
-    /** From now on a region is executed instead of the steps, which stay for what the region leaves to them. */
-    void translated(Region region, long covers) {
-        regionCovers = covers;
-        steps = new Block(rip, mode, host, secondHost, insns, ops, term);
-        ops = NO_OPS;
-        term = new Region.Entry(region);
-        count = 0;
+    /**
+     * A block that executes a region in place of the steps of this one, which stay for what the region leaves to them, and for
+     * processors that are inside them now.
+     */
+    Block translated(Region region, long covers) {
+        valid = false;
+        return new Block(this, region, covers);
     }
 
     private static final Op[] NO_OPS = {};

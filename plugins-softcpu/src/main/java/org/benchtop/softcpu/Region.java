@@ -1,5 +1,6 @@
 package org.benchtop.softcpu;
 
+import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +28,11 @@ abstract class Region {
     /** Whether another thread asks for something: also keeps loads of guest memory inside loops. */
     static boolean poll(Cpu c) {
         return SoftVcpu.pending(c) != 0;
+    }
+
+    /** After a load, where other processors write: the JVM's compiler may neither move loads past it nor merge them. */
+    static void ordered() {
+        VarHandle.acquireFence();
     }
 
     /** Ends a block that was translated: the region instead of its steps. */

@@ -202,6 +202,11 @@ final class SoftVcpu implements Vcpu {
         }
     }
 
+    /** How often all translations were forgotten because the memory map or its use has changed. */
+    int flushes() {
+        return flushes;
+    }
+
     void awaitOutside() {
         while ((boolean) IN_GUEST.getVolatile(this)) {
             Thread.yield();
@@ -319,7 +324,7 @@ final class SoftVcpu implements Vcpu {
                 if (n == null) {
                     return null;
                 }
-                if (c.pending != 0) {
+                if (pending(c) != 0) {
                     c.rip = n.rip;
                     return null;
                 }
@@ -345,7 +350,7 @@ final class SoftVcpu implements Vcpu {
                 && breakpoints.length + debugBreakpoints.length == 0
                 && !vm.hooks().active()) {
             try {
-                Translator.Translation translation = Translator.translate(vm.code(), block);
+                Translator.Translation translation = Translator.translate(vm.code(), block, vm.multiprocessor());
                 if (translation != null) {
                     vm.code().install(block, translation);
                 }

@@ -78,6 +78,9 @@ final class Translator {
 
     private final CodePages pages;
     private final Block entry;
+    /** Loads of guest memory must stay in order: other processors write it. */
+    private final boolean ordered;
+
     private final Map<Long, Part> parts = new LinkedHashMap<>();
     private CodeBuilder code;
     private Label tail;
@@ -86,8 +89,9 @@ final class Translator {
     private int currentCount;
 
     @SuppressWarnings("NullAway.Init") // code and labels are set before anything is emitted
-    private Translator(CodePages pages, Block entry) {
+    private Translator(CodePages pages, Block entry, boolean ordered) {
         this.pages = pages;
+        this.ordered = ordered;
         this.entry = entry;
     }
 
@@ -95,8 +99,8 @@ final class Translator {
     record Translation(Region region, List<Block> parts) {}
 
     /** The translation of the code that starts with a block; null if too little of it can be translated. */
-    static @Nullable Translation translate(CodePages pages, Block entry) {
-        return new Translator(pages, entry).translate();
+    static @Nullable Translation translate(CodePages pages, Block entry, boolean ordered) {
+        return new Translator(pages, entry, ordered).translate();
     }
 
     private @Nullable Translation translate() {
@@ -405,6 +409,9 @@ final class Translator {
                 }
                 code.i2l();
             }
+        }
+        if (ordered) {
+            code.invokestatic(REGION, "ordered", ConstantDescs.MTD_void);
         }
     }
 
