@@ -120,7 +120,8 @@ class ShellCommandTest {
             String command = "stty rows 40 cols 120; exec '" + Path.of(System.getProperty("java.home"), "bin", "java")
                     + "' -XX:TieredStopAtLevel=1 --enable-native-access=ALL-UNNAMED"
                     + " --add-opens jdk.jshell/jdk.jshell=ALL-UNNAMED -Dbenchtop.home='"
-                    + Path.of("").toAbsolutePath().resolveSibling("").normalize() + "' -Djava.util.prefs.userRoot='" + home
+                    + Path.of("").toAbsolutePath().resolveSibling("").normalize() + "' -Djava.util.prefs.userRoot='"
+                    + home
                     + "' -cp '" + classPath + "' org.benchtop.shell.Main shell";
             ProcessBuilder builder = new ProcessBuilder(SCRIPT.toString(), "-qec", command, "/dev/null");
             builder.environment().put("TERM", "xterm");

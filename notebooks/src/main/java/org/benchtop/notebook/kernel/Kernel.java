@@ -472,9 +472,8 @@ public final class Kernel implements AutoCloseable {
         for (Map.Entry<String, JsonElement> entry : wanted.entrySet()) {
             JsonObject result;
             try {
-                Optional<Object> value =
-                        bench.interpreter()
-                                .evaluate(cell, cell.source(), 0, entry.getValue().getAsString(), new ArrayList<>());
+                Optional<Object> value = bench.interpreter()
+                        .evaluate(cell, cell.source(), 0, entry.getValue().getAsString(), new ArrayList<>());
                 result = json(Jupyter.render(value.orElse(null)));
                 result.addProperty("status", "ok");
             } catch (CellFailure e) {

@@ -223,13 +223,7 @@ final class Magics {
         private final List<String> warnings;
 
         CallInCell(
-                Cell cell,
-                Source text,
-                int line,
-                String arguments,
-                String body,
-                int bodyLine,
-                List<String> warnings) {
+                Cell cell, Source text, int line, String arguments, String body, int bodyLine, List<String> warnings) {
             this.cell = cell;
             this.text = text;
             this.line = line;

@@ -55,7 +55,8 @@ final class Traceback {
                             cellLines[inCell].indexOf(source.lines().findFirst().orElse("")))
                     : 0;
             lines.add(Ansi.error(origin.source().name() + ", line " + (inCell + 1) + ": ") + message);
-            lines.addAll(SourceExcerpt.around(origin.source().text(), inCell, at - lineStart + shift, stop - lineStart + shift));
+            lines.addAll(SourceExcerpt.around(
+                    origin.source().text(), inCell, at - lineStart + shift, stop - lineStart + shift));
             lines.add("");
         }
         return new CellFailure("CompilationError", first.isEmpty() ? "the code does not compile" : first, lines);
@@ -141,8 +142,8 @@ final class Traceback {
         if (origin.isEmpty()) {
             return Ansi.soft("    at " + plain(frame.getClassName()) + "." + method(frame) + place(frame));
         }
-        String where = origin.get().source().name() + ", line "
-                + (origin.get().line() + Math.max(1, frame.getLineNumber()));
+        String where =
+                origin.get().source().name() + ", line " + (origin.get().line() + Math.max(1, frame.getLineNumber()));
         String type = plain(frame.getClassName());
         String method = method(frame);
         String code = type.isEmpty() ? method : method.isEmpty() ? type : type + "." + method;

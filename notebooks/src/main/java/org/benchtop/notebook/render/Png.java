@@ -43,8 +43,9 @@ final class Png {
 
     /** Draws something small, because Java's graphics and fonts take long the first time. */
     static void warmUp() {
-        of("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 40 20\"><text class=\"label\" x=\"2\" y=\"15\">x</text>"
-                + "<text class=\"head\" x=\"20\" y=\"15\">y</text></svg>");
+        of(
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 40 20\"><text class=\"label\" x=\"2\" y=\"15\">x</text>"
+                        + "<text class=\"head\" x=\"20\" y=\"15\">y</text></svg>");
     }
 
     private static byte[] draw(String svg) throws IOException {

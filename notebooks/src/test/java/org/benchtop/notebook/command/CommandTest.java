@@ -42,7 +42,8 @@ class CommandTest {
                 "-XX:+UseSerialGC",
                 "--enable-native-access=ALL-UNNAMED",
                 "-Duser.home=" + home,
-                "-Dbenchtop.home=" + Path.of("").toAbsolutePath().resolveSibling("").normalize(),
+                "-Dbenchtop.home="
+                        + Path.of("").toAbsolutePath().resolveSibling("").normalize(),
                 "-cp",
                 System.getProperty("surefire.test.class.path", System.getProperty("java.class.path", "")),
                 Main.class.getName()));

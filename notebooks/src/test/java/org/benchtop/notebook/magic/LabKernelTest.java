@@ -165,7 +165,8 @@ class LabKernelTest {
 
     @Test
     void liveViewIsUpdatedInPlaceUntilTheMachineStops() {
-        good("var live = machine(\"{name: live, memory: 64MiB, boot: {guest: cpuburn, cmdline: seconds=3600}}\").start();");
+        good(
+                "var live = machine(\"{name: live, memory: 64MiB, boot: {guest: cpuburn, cmdline: seconds=3600}}\").start();");
 
         Exchange exchange = client.execute("live.watch().every(Duration.ofMillis(50))");
         Message shown = exchange.first("display_data").orElseThrow();
@@ -206,7 +207,8 @@ class LabKernelTest {
                 "%%vm\ndrives:\n  d: { type: file, fi", "file",
                 "%%vm\ndevices:\n  - { type: virtio-b", "virtio-blk-pci",
                 "%%vm\ndevices:\n  - { type: virtio-blk-pci, ioev", "ioeventfd",
-                "%%vm\ndrives:\n  d7: { type: memory, size: 1MiB }\ndevices:\n  - { type: virtio-blk-pci, drive: d", "d7",
+                "%%vm\ndrives:\n  d7: { type: memory, size: 1MiB }\ndevices:\n  - { type: virtio-blk-pci, drive: d",
+                        "d7",
                 "%%vm\naccel: so", "soft");
         expected.forEach((code, match) -> {
             List<String> found = matches(code);
@@ -245,7 +247,8 @@ class LabKernelTest {
     // ---- libraries, scripts, plugins
 
     /** Compiles sources to a jar. */
-    private static Path jar(String name, Map<String, String> sources, Map<String, String> resources) throws IOException {
+    private static Path jar(String name, Map<String, String> sources, Map<String, String> resources)
+            throws IOException {
         Path root = Files.createDirectories(folder.resolve(name));
         Path classes = Files.createDirectories(root.resolve("classes"));
         JavaCompiler compiler = Objects.requireNonNull(ToolProvider.getSystemJavaCompiler(), "a JDK");
@@ -352,7 +355,9 @@ class LabKernelTest {
     void classPathIsExtended() throws IOException {
         Path jar = jar(
                 "library",
-                Map.of("acme.lib.Greeter", "package acme.lib; public class Greeter { public String hi() { return \"hi\"; } }"),
+                Map.of(
+                        "acme.lib.Greeter",
+                        "package acme.lib; public class Greeter { public String hi() { return \"hi\"; } }"),
                 Map.of());
 
         good("%classpath add " + jar);
@@ -384,13 +389,16 @@ class LabKernelTest {
 
         good("%classpath " + jar);
 
-        Message result = client.execute("new acme.ext.Ext.Coloured()").first("execute_result").orElseThrow();
+        Message result = client.execute("new acme.ext.Ext.Coloured()")
+                .first("execute_result")
+                .orElseThrow();
         assertEquals("<u>coloured</u>", data(result, "text/html"));
     }
 
     @Test
     void scriptsAndNotebooksAreLoaded() throws IOException {
-        Path script = Files.writeString(folder.resolve("a.jsh"), "int fromScript = 40;\nint add(int n) {\n    return n + 2;\n}\n");
+        Path script = Files.writeString(
+                folder.resolve("a.jsh"), "int fromScript = 40;\nint add(int n) {\n    return n + 2;\n}\n");
         Path notebook = Files.writeString(folder.resolve("b.ipynb"), """
                 {"cells": [
                   {"cell_type": "markdown", "source": ["# no code"]},
@@ -424,6 +432,8 @@ class LabKernelTest {
 
     @Test
     void printingNeedsNoClassName() {
-        assertEquals("a1\n2\n", client.execute("print(\"a\"); println(1); printf(\"%d%n\", 2);").text("stdout"));
+        assertEquals(
+                "a1\n2\n",
+                client.execute("print(\"a\"); println(1); printf(\"%d%n\", 2);").text("stdout"));
     }
 }

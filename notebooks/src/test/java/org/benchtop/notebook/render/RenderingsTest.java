@@ -135,7 +135,9 @@ class RenderingsTest {
         assertTrue(data.hasDataForType(MIMEType.TEXT_PLAIN), name);
         assertFalse(data(data, MIMEType.TEXT_PLAIN).isBlank(), name);
         assertFalse(
-                Pattern.compile("benchtop[\\w.$]+@[0-9a-f]").matcher(data(data, MIMEType.TEXT_PLAIN)).find(),
+                Pattern.compile("benchtop[\\w.$]+@[0-9a-f]")
+                        .matcher(data(data, MIMEType.TEXT_PLAIN))
+                        .find(),
                 data(data, MIMEType.TEXT_PLAIN));
     }
 
@@ -159,8 +161,8 @@ class RenderingsTest {
         String svg = data(data, MIMEType.IMAGE_SVG);
         parse(svg);
         assertTrue(svg.contains("prefers-color-scheme: dark"), svg);
-        BufferedImage png = ImageIO.read(
-                new ByteArrayInputStream(Base64.getMimeDecoder().decode(data(data, MIMEType.IMAGE_PNG))));
+        BufferedImage png =
+                ImageIO.read(new ByteArrayInputStream(Base64.getMimeDecoder().decode(data(data, MIMEType.IMAGE_PNG))));
         assertTrue(png.getWidth() >= 400 && png.getHeight() >= 150, png.toString());
         int width = png.getWidth();
         long colours = java.util.Arrays.stream(png.getRGB(0, 0, width, png.getHeight(), null, 0, width))
