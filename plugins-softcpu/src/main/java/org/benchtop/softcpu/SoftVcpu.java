@@ -908,6 +908,11 @@ final class SoftVcpu implements Vcpu {
     }
 
     @Override
+    public OptionalLong instructions() {
+        return OptionalLong.of(cpu.instructions);
+    }
+
+    @Override
     public ExitCounts exits() {
         return exits.snapshot();
     }

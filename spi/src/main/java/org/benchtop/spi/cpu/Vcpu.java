@@ -93,6 +93,11 @@ public interface Vcpu extends AutoCloseable {
     /** An emulated local APIC received a start-up IPI. Any thread. */
     void startup(int vector);
 
+    /** How many instructions this vCPU has executed, if the engine counts them. Any thread; may lag while running. */
+    default OptionalLong instructions() {
+        return OptionalLong.empty();
+    }
+
     /** How often this vCPU left guest mode, by reason. Any thread. */
     ExitCounts exits();
 
