@@ -20,19 +20,21 @@ final class Block {
     /** All instructions, in order; those from {@code ops.length} on are the terminator's. */
     final Insn[] insns;
 
-    Op[] ops;
+    final Op[] ops;
     Term term;
     /** The number of instructions that an execution of {@link #ops} and {@link #term} counts. */
-    int count;
+    final int count;
 
     volatile boolean valid = true;
     /** Executions so far; approximate with several processors. */
     int heat;
-    /** The same code as steps, once this block is translated. */
+    /** What is executed instead of the steps, once this code is translated. */
     @Nullable
-    Block steps;
-    /** What else the region of this block was made of. */
-    private long regionCovers;
+    Region region;
+    /** Host pages that the region was translated from, and their granules. */
+    private long[] regionPages = {};
+
+    private long[] regionGranules = {};
 
     Block(long rip, int mode, long host, long secondHost, Insn[] insns, Op[] ops, Term term) {
         this.rip = rip;
@@ -50,10 +52,26 @@ final class Block {
         Insn last = insns[insns.length - 1];
         int length = (int) (last.rip + last.length - rip);
         int onFirst = secondHost == 0 ? length : Math.min(length, (int) (4096 - (host & 4095)));
+        long covered = 0;
         if ((host & Cpu.PAGE_MASK) == hostPage) {
-            return CodePages.bits(host, onFirst) | regionCovers;
+            covered = CodePages.bits(host, onFirst);
+        } else if (secondHost == hostPage) {
+            covered = CodePages.bits(secondHost, length - onFirst);
         }
-        return secondHost == hostPage ? CodePages.bits(secondHost, length - onFirst) : 0;
+        for (int i = 0; i < regionPages.length; i++) {
+            if (regionPages[i] == hostPage) {
+                covered |= regionGranules[i];
+            }
+        }
+        return covered;
+    }
+
+    /** All host pages that this code depends on. */
+    long[] pages() {
+        long[] pages = Arrays.copyOf(regionPages, regionPages.length + 2);
+        pages[regionPages.length] = host & Cpu.PAGE_MASK;
+        pages[regionPages.length + 1] = secondHost;
+        return pages;
     }
 
     /** Where step {@code i} starts; the terminator's first instruction if beyond. */
@@ -61,25 +79,18 @@ final class Block {
         return insns[Math.min(i, insns.length - 1)].rip;
     }
 
-    /** From now on a region is executed instead of the steps, which stay for what the region leaves to them. */
-    void translated(Region region, long covers) {
-        regionCovers = covers;
-        steps = new Block(rip, mode, host, secondHost, insns, ops, term);
-        ops = NO_OPS;
-        term = new Region.Entry(region);
-        count = 0;
+    /** From now on a region is executed instead of the steps. */
+    void translated(Region newRegion, long[] pages, long[] granules) {
+        regionPages = pages;
+        regionGranules = granules;
+        region = newRegion;
     }
-
-    private static final Op[] NO_OPS = {};
 
     /** The code has changed. A processor inside the block leaves it at the next instruction. */
     void invalidate() {
         valid = false;
         Arrays.fill(ops, Op.STALE);
         term = Term.STALE;
-        Block plain = steps;
-        if (plain != null) {
-            plain.invalidate();
-        }
+        region = null;
     }
 }

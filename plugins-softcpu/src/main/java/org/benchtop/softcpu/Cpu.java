@@ -179,6 +179,9 @@ public final class Cpu {
     /** A region left an instruction to the steps of its block. */
     boolean leaveToSteps;
 
+    /** Where time is counted in instructions: how many may have been executed when blocks stop. */
+    long limit = Long.MAX_VALUE;
+
     Cpu(SoftVm vm, SoftVcpu vcpu, int index, CpuFeatures features) {
         this.vm = vm;
         this.vcpu = vcpu;

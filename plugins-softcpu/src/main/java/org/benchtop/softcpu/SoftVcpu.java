@@ -285,13 +285,6 @@ final class SoftVcpu implements Vcpu {
             return raise();
         }
         c.found(b);
-        if (c.leaveToSteps) {
-            c.leaveToSteps = false;
-            Block steps = b.steps;
-            if (steps != null) {
-                b = steps;
-            }
-        }
         if (breakpoints.length + debugBreakpoints.length != 0) {
             VcpuExit exit = stopAtBreakpoint();
             if (exit != null) {
@@ -302,22 +295,34 @@ final class SoftVcpu implements Vcpu {
             }
         }
         c.inhibit = false;
-        int hot = vm.hot();
+        int hot = vm.hot() < 0 ? Integer.MAX_VALUE : vm.hot();
         int i = 0;
         try {
             while (true) {
-                Op[] ops = b.ops;
-                c.current = b;
-                for (i = 0; i < ops.length; i++) {
-                    ops[i].run(c);
-                }
-                Block n = b.term.next(c);
-                c.instructions += b.count;
-                if (++b.heat == hot) {
-                    translate(b);
-                }
-                if (n == null) {
-                    return null;
+                Block n;
+                Region region = b.region;
+                if (region != null && !c.leaveToSteps && region.mapped(c)) {
+                    i = 0;
+                    region.run(c);
+                    n = c.cached(c.rip);
+                    if (n == null) {
+                        return null;
+                    }
+                } else {
+                    Op[] ops = b.ops;
+                    c.leaveToSteps = false;
+                    c.current = b;
+                    for (i = 0; i < ops.length; i++) {
+                        ops[i].run(c);
+                    }
+                    n = b.term.next(c);
+                    c.instructions += b.count;
+                    if (++b.heat >= hot && (b.heat & b.heat - 1) == 0) {
+                        translate(b);
+                    }
+                    if (n == null) {
+                        return null;
+                    }
                 }
                 if (c.pending != 0) {
                     c.rip = n.rip;
@@ -341,22 +346,11 @@ final class SoftVcpu implements Vcpu {
 
     private void translate(Block block) {
         if (vm.options().jit()
+                && block.region == null
                 && block.mode == Cpu.MODE_64
                 && breakpoints.length + debugBreakpoints.length == 0
                 && !vm.hooks().active()) {
-            try {
-                Translator.Translation translation = Translator.translate(vm.code(), block);
-                if (translation != null) {
-                    vm.code().install(block, translation);
-                }
-            } catch (RuntimeException e) {
-                // The steps do the same, slower.
-                System.getLogger("org.benchtop.softcpu")
-                        .log(
-                                System.Logger.Level.WARNING,
-                                vm.name() + ": code at 0x" + Long.toHexString(block.rip) + " cannot be translated",
-                                e);
-            }
+            vm.translate(block);
         }
     }
 

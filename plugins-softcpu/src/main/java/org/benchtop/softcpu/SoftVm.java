@@ -4,6 +4,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import org.benchtop.spi.BenchtopException;
@@ -40,6 +42,8 @@ final class SoftVm implements CpuVm {
     private volatile long pausedNanos;
     private boolean closed;
     private int hot = Translator.HOT;
+    private boolean background = true;
+    private @Nullable ExecutorService translator;
 
     SoftVm(SoftOptions options, CpuVmConfig config, CpuHost host) {
         if (config.cpus() < 1 || config.cpus() > MAX_CPUS) {
@@ -333,9 +337,30 @@ final class SoftVm implements CpuVm {
         return hot;
     }
 
-    /** For tests. */
+    /** For tests: also translates at once. */
     void hot(int executions) {
         hot = executions;
+        background = false;
+    }
+
+    /** Translates hot code, on a thread of its own. */
+    void translate(Block block) {
+        if (!background) {
+            Translator.install(this, block);
+            return;
+        }
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
+            if (translator == null) {
+                translator = Executors.newSingleThreadExecutor(task -> Thread.ofPlatform()
+                        .daemon(true)
+                        .name("benchtop-translator-" + name())
+                        .unstarted(task));
+            }
+            translator.execute(() -> Translator.install(this, block));
+        }
     }
 
     SoftOptions options() {
@@ -347,6 +372,9 @@ final class SoftVm implements CpuVm {
         vcpus.forEach(SoftVcpu::close);
         synchronized (this) {
             closed = true;
+            if (translator != null) {
+                translator.shutdownNow();
+            }
         }
     }
 

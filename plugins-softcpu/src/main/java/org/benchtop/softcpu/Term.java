@@ -14,6 +14,16 @@ abstract class Term {
     /** Remembers a successor that {@link #next} asked for through {@link Cpu#wantsLink}. */
     void link(int slot, Block block) {}
 
+    /** A remembered successor by its address. */
+    @Nullable
+    Block successor(long rip) {
+        return null;
+    }
+
+    private static @Nullable Block ifAt(@Nullable Block link, long rip) {
+        return link != null && link.rip == rip && link.valid ? link : null;
+    }
+
     static final Term STALE = new Term() {
         @Override
         @Nullable
@@ -89,6 +99,12 @@ abstract class Term {
         void link(int slot, Block block) {
             link = block;
         }
+
+        @Override
+        @Nullable
+        Block successor(long rip) {
+            return ifAt(link, rip);
+        }
     }
 
     /** JMP near, direct. */
@@ -115,6 +131,12 @@ abstract class Term {
         @Override
         void link(int slot, Block block) {
             link = block;
+        }
+
+        @Override
+        @Nullable
+        Block successor(long rip) {
+            return ifAt(link, rip);
         }
     }
 
@@ -147,6 +169,12 @@ abstract class Term {
         @Override
         void link(int slot, Block block) {
             link = block;
+        }
+
+        @Override
+        @Nullable
+        Block successor(long rip) {
+            return ifAt(link, rip);
         }
     }
 
@@ -243,6 +271,12 @@ abstract class Term {
             } else {
                 fallen = block;
             }
+        }
+
+        @Override
+        @Nullable
+        Block successor(long rip) {
+            return ifAt(rip == target ? taken : fallen, rip);
         }
     }
 

@@ -81,7 +81,7 @@ final class TestMachine implements AutoCloseable {
     }
 
     TestMachine(int cpus) {
-        vm = new SoftVm(new SoftOptions(true), new CpuVmConfig("test", cpus, new CpuModel("max", Map.of())), host);
+        vm = new SoftVm(new SoftOptions(true, false), new CpuVmConfig("test", cpus, new CpuModel("max", Map.of())), host);
         vm.mapMemory(0, 0, ram, MemoryAccess.READ_WRITE);
         vcpu = vm.createVcpu(0);
         cpu = vcpu.cpu();
