@@ -253,7 +253,7 @@ public final class SoftCpuSpeed {
                 Figures f = figures.computeIfAbsent(loop, any -> new Figures());
                 String cmdline = loop.letter + " " + loop.iterations + " ";
                 List<Mark> soft = soft(
-                        machine("hot", jit)
+                        machine("h" + loop.letter + round, jit)
                                 .kernel(elf, Optional.empty(), cmdline + REPETITIONS)
                                 .build(),
                         SoftCpuSpeed::checksum,
@@ -325,7 +325,7 @@ public final class SoftCpuSpeed {
         Map<String, Long> instructions = new LinkedHashMap<>();
         for (int round = 0; round < rounds; round++) {
             List<Mark> soft = soft(
-                    machine("linux", jit)
+                    machine("linux" + round, jit)
                             .kernel(files.kernel(), Optional.of(files.initrd()), cmdline)
                             .build(),
                     wanted,
