@@ -54,6 +54,8 @@ import org.benchtop.spi.host.HostServices;
 import org.benchtop.spi.irq.IrqChip;
 import org.benchtop.spi.memory.GuestMemory;
 import org.benchtop.spi.net.NetBackend;
+import org.benchtop.spi.time.Clock;
+import org.benchtop.spi.time.VirtualTime;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -669,8 +671,12 @@ public final class Machine implements AutoCloseable {
         return parts.memoryMap();
     }
 
-    MachineClock clock() {
-        return clock;
+    Clock clock() {
+        return virtualTime().map(Clock.class::cast).orElse(clock);
+    }
+
+    Optional<VirtualTime> virtualTime() {
+        return parts.vm().virtualTime();
     }
 
     ServiceRegistry services() {

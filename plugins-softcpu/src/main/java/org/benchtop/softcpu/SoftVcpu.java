@@ -87,6 +87,11 @@ final class SoftVcpu implements Vcpu {
     private long[] breakpoints = {};
     private long[] debugBreakpoints = {};
     private long stoppedAt = -1;
+    /** Deterministic mode: the count of instructions at which {@link #run} returns. */
+    private volatile long stopAfter = Long.MAX_VALUE;
+    /** Deterministic mode: found nothing to do in its last turn. */
+    private volatile boolean idle;
+
     private @Nullable Insn lastUndefined;
 
     SoftVcpu(SoftVm vm, int index) {
@@ -113,6 +118,10 @@ final class SoftVcpu implements Vcpu {
         int old = (int) PENDING.getAndBitwiseOr(cpu, bit);
         if ((old & bit) == 0 && parked) {
             LockSupport.unpark(runner);
+        }
+        Turns turns = vm.turns();
+        if (turns != null) {
+            turns.wake();
         }
     }
 
@@ -229,7 +238,8 @@ final class SoftVcpu implements Vcpu {
         runner = Thread.currentThread();
         enterGuest();
         try {
-            return closed ? VcpuExit.Kicked.INSTANCE : loop();
+            Turns turns = vm.turns();
+            return closed ? VcpuExit.Kicked.INSTANCE : turns == null ? loop() : loopInTurns(turns);
         } catch (Unimplemented e) {
             return failed(String.valueOf(e.getMessage()));
         } catch (Decoder.UnbackedCode e) {
@@ -271,6 +281,161 @@ final class SoftVcpu implements Vcpu {
             if (exit != null) {
                 return exit;
             }
+        }
+    }
+
+    // ---- deterministic mode ----
+
+    private VcpuExit loopInTurns(Turns turns) {
+        while (true) {
+            leaveGuest();
+            boolean mine = turns.await(this);
+            enterGuest();
+            if (!mine) {
+                clear(KICK);
+                exits.count(SoftExits.KICK);
+                return VcpuExit.Kicked.INSTANCE;
+            }
+            idle = false;
+            int pending = (int) PENDING.getVolatile(cpu);
+            if (pending != 0 || activity != Activity.RUNNING || cpu.halted) {
+                VcpuExit exit = serve(pending);
+                if (exit != null) {
+                    return exit;
+                }
+                if (activity != Activity.RUNNING || cpu.halted) {
+                    idle = true;
+                    leaveGuest();
+                    turns.pass(this, true);
+                    enterGuest();
+                    continue;
+                }
+            }
+            if (cpu.instructions >= stopAfter) {
+                stopAfter = Long.MAX_VALUE;
+                exits.count(SoftExits.DEBUG);
+                return new VcpuExit.Debug(cpu.rip);
+            }
+            turns.plan(cpu);
+            long before = cpu.instructions;
+            VcpuExit exit = (cpu.pending & STEP) != 0 ? step() : executeCounted();
+            cpu.partial = 0;
+            turns.executed(this, cpu.instructions - before);
+            if (exit != null) {
+                return exit;
+            }
+        }
+    }
+
+    /** Whether something is asked of a processor that has nothing to do. */
+    boolean called() {
+        return (pending(cpu) & ~(MODES | KICK)) != 0;
+    }
+
+    /** Whether another processor may give its turn to this one. */
+    boolean wantsTurn() {
+        return !idle && activity == Activity.RUNNING && !cpu.halted || called();
+    }
+
+    long stopAfter() {
+        return stopAfter;
+    }
+
+    @Override
+    public void stopAfter(long instructions) {
+        if (vm.turns() == null) {
+            throw BenchtopException.of(
+                    ErrorKind.UNSUPPORTED,
+                    vm.name() + ": only accel {type: soft, icount: true} stops after a number of instructions");
+        }
+        stopAfter = instructions;
+    }
+
+    /**
+     * {@link #execute} that stops after exactly {@link Cpu#limit} instructions, and looks at requests at the ends of blocks
+     * only, which are at the same addresses with and without translation.
+     */
+    private @Nullable VcpuExit executeCounted() {
+        Cpu c = cpu;
+        Block b;
+        c.partial = 0;
+        if (c.instructions >= c.limit) {
+            return null;
+        }
+        try {
+            b = builder.at(c.rip);
+        } catch (CpuFault fault) {
+            c.linkFrom = null;
+            return raise();
+        }
+        c.found(b);
+        if (breakpoints.length + debugBreakpoints.length != 0) {
+            VcpuExit exit = stopAtBreakpoint();
+            if (exit != null) {
+                return exit;
+            }
+            if (c.rip != b.rip) {
+                return null;
+            }
+        }
+        c.inhibit = false;
+        int hot = vm.hot() < 0 ? Integer.MAX_VALUE : vm.hot();
+        int i = 0;
+        try {
+            while (true) {
+                Block n;
+                Region region = b.region;
+                if (region != null
+                        && !c.leaveToSteps
+                        && c.pending == 0
+                        && c.instructions + region.insns <= c.limit
+                        && region.mapped(c)) {
+                    i = 0;
+                    region.run(c);
+                    n = c.cached(c.rip);
+                } else {
+                    Op[] ops = b.ops;
+                    c.leaveToSteps = false;
+                    c.current = b;
+                    int end = (int) Math.min(ops.length, c.limit - c.instructions);
+                    for (i = 0; i < end; i++) {
+                        c.partial = i;
+                        ops[i].run(c);
+                    }
+                    if (c.instructions + b.count > c.limit && end < b.count) {
+                        c.instructions += end;
+                        c.rip = b.ripAt(end);
+                        return null;
+                    }
+                    c.partial = i;
+                    n = b.term.next(c);
+                    c.instructions += b.count;
+                    c.partial = 0;
+                    if (++b.heat >= hot && (b.heat & b.heat - 1) == 0) {
+                        translate(b);
+                    }
+                }
+                if (n == null) {
+                    return null;
+                }
+                if (c.pending != 0 || c.instructions >= c.limit) {
+                    c.rip = n.rip;
+                    return null;
+                }
+                b = n;
+            }
+        } catch (CpuFault fault) {
+            c.rip = b.ripAt(i);
+            c.instructions += i;
+            c.partial = 0;
+            return raise();
+        } catch (Op.StaleBlock stale) {
+            c.rip = b.ripAt(i);
+            c.instructions += i;
+            return null;
+        } catch (RuntimeException | Error e) {
+            c.rip = b.ripAt(i);
+            throw e;
         }
     }
 

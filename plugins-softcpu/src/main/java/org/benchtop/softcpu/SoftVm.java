@@ -19,6 +19,7 @@ import org.benchtop.spi.cpu.CpuVmFeatures;
 import org.benchtop.spi.event.Doorbell;
 import org.benchtop.spi.irq.IrqChip;
 import org.benchtop.spi.memory.MemoryAccess;
+import org.benchtop.spi.time.VirtualTime;
 import org.jspecify.annotations.Nullable;
 
 /** A VM of the software CPU: its memory, its decoded code, and what its processors agree on. */
@@ -42,6 +43,11 @@ final class SoftVm implements CpuVm {
     private volatile long pausedNanos;
     private boolean closed;
     private int hot = Translator.HOT;
+    /** Deterministic mode; null without. */
+    private final @Nullable Turns turns;
+    /** State of RDRAND in deterministic mode. */
+    private long random = 0x6a09_e667_f3bc_c908L;
+
     private boolean background = true;
     private @Nullable ExecutorService translator;
 
@@ -53,6 +59,7 @@ final class SoftVm implements CpuVm {
         this.config = config;
         this.host = host;
         this.features = CpuFeatures.of(config.model(), config.cpus());
+        this.turns = options.icount() ? new Turns(this) : null;
     }
 
     CpuHost host() {
@@ -285,7 +292,36 @@ final class SoftVm implements CpuVm {
     }
 
     long random() {
-        return BitOps.hostRandom();
+        if (turns == null) {
+            return BitOps.hostRandom();
+        }
+        // SplitMix64: every run gets the same numbers.
+        random += 0x9e37_79b9_7f4a_7c15L;
+        long z = (random ^ random >>> 30) * 0xbf58_476d_1ce4_e5b9L;
+        z = (z ^ z >>> 27) * 0x94d0_49bb_1331_11ebL;
+        return z ^ z >>> 31;
+    }
+
+    /** Deterministic mode; null without. */
+    @Nullable
+    Turns turns() {
+        return turns;
+    }
+
+    int cpus() {
+        return config.cpus();
+    }
+
+    @Override
+    public Optional<VirtualTime> virtualTime() {
+        return Optional.ofNullable(turns);
+    }
+
+    @Override
+    public void reset() {
+        if (turns != null) {
+            turns.reset();
+        }
     }
 
     // ---- watchpoints ----
@@ -319,6 +355,9 @@ final class SoftVm implements CpuVm {
 
     /** Nanoseconds that the VM has run. */
     long clockNanos() {
+        if (turns != null) {
+            return turns.nanoTime();
+        }
         return (pausedAt >= 0 ? pausedAt : System.nanoTime()) - pausedNanos;
     }
 

@@ -8,6 +8,7 @@ import org.benchtop.spi.event.Doorbell;
 import org.benchtop.spi.irq.IrqChip;
 import org.benchtop.spi.memory.MemoryAccess;
 import org.benchtop.spi.state.SavedState;
+import org.benchtop.spi.time.VirtualTime;
 
 /** One VM of an engine. Control plane; any thread; closed after its vCPUs. */
 public interface CpuVm extends AutoCloseable {
@@ -56,6 +57,11 @@ public interface CpuVm extends AutoCloseable {
      * Called when no vCPU is running, before the vCPUs' own {@link Vcpu#reset}.
      */
     default void reset() {}
+
+    /** Guest time, where this VM counts it in instructions; the machine then lives by it. */
+    default Optional<VirtualTime> virtualTime() {
+        return Optional.empty();
+    }
 
     /** What the guest can observe of the VM besides memory and vCPUs. Called when no vCPU is running. */
     default SavedState saveState() {

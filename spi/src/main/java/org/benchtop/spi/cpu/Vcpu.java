@@ -98,6 +98,17 @@ public interface Vcpu extends AutoCloseable {
         return OptionalLong.empty();
     }
 
+    /**
+     * Makes {@link #run} return {@link VcpuExit.Debug} once exactly so many instructions have been executed.
+     *
+     * @param instructions as {@link #instructions()} counts; {@link Long#MAX_VALUE} for never
+     * @throws org.benchtop.spi.BenchtopException if the engine does not run by instruction count
+     */
+    default void stopAfter(long instructions) {
+        throw org.benchtop.spi.BenchtopException.of(
+                org.benchtop.spi.ErrorKind.UNSUPPORTED, "this CPU engine does not run by instruction count");
+    }
+
     /** How often this vCPU left guest mode, by reason. Any thread. */
     ExitCounts exits();
 
