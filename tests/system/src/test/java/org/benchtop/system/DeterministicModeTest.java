@@ -157,9 +157,9 @@ class DeterministicModeTest {
     @Test
     @Tag("nightly")
     void linuxWithTwoProcessorsIsInTheSameStateInEveryRun() throws InterruptedException {
-        String first = after(400_000_000, linux(true, 2));
+        String first = after(150_000_000, linux(true, 2));
 
-        assertEquals(first, after(400_000_000, linux(true, 2)));
-        assertEquals(first, after(400_000_000, linux(false, 2)));
+        assertEquals(first, after(150_000_000, linux(true, 2)));
+        assertEquals(first, after(150_000_000, linux(false, 2)));
     }
 }
