@@ -127,6 +127,7 @@ final class Alu {
         while (true) {
             long old = HostMemory.get(host, size);
             if (HostMemory.compareAndSet(host, size, old, apply(op, old, b, carry))) {
+                c.mmu.wrote(host, size);
                 return old;
             }
         }

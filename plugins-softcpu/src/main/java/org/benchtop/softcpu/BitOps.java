@@ -1,5 +1,6 @@
 package org.benchtop.softcpu;
 
+import java.lang.invoke.VarHandle;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
@@ -163,9 +164,11 @@ final class BitOps {
         while (true) {
             long old = HostMemory.get(host, size);
             if (old != expected) {
+                VarHandle.fullFence();
                 return old;
             }
             if (HostMemory.compareAndSet(host, size, expected, value)) {
+                c.mmu.wrote(host, size);
                 return old;
             }
         }

@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Decoded code that is entered at its start only and left at its end: straight-line instructions and a terminator.
  *
- * <p>Inside one page, except that a single instruction may reach into the next one. Immutable apart from {@link
- * #invalidate}, which any thread may call.
+ * <p>Inside one page, except that a single instruction may reach into the next one. Processors share it: it never changes,
+ * apart from {@link #invalidate}, which any thread may call, and from its {@link #region}, which is all there or not at all.
  */
 final class Block {
     final long rip;
@@ -25,6 +25,7 @@ final class Block {
     /** The number of instructions that an execution of {@link #ops} and {@link #term} counts. */
     final int count;
 
+    /** Whether others may still lead here. */
     volatile boolean valid = true;
     /** Executions so far; approximate with several processors. */
     int heat;

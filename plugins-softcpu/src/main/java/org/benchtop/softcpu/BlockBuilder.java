@@ -2,6 +2,7 @@ package org.benchtop.softcpu;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -70,11 +71,18 @@ final class BlockBuilder {
                 fresh |= pages.claim(second, length - onPage);
             }
             if (fresh) {
+                int flushes = c.vcpu.flushes();
                 c.vm.protect(c, host & Cpu.PAGE_MASK);
                 if (second != 0) {
                     c.vm.protect(c, second & Cpu.PAGE_MASK);
                 }
+                if (c.vcpu.flushes() != flushes) {
+                    // The memory map has changed while this processor waited for the others.
+                    return at(rip);
+                }
             }
+            // A writer either finds the claim or has written what is compared now, see Mmu.codeWritten.
+            VarHandle.fullFence();
             if (!unchanged(host, Math.min(length, onPage))) {
                 continue;
             }

@@ -17,14 +17,18 @@ final class CodePages {
         /** One bit per 64 bytes that some block was decoded from; read without the lock. */
         volatile long granules;
 
-        /** Counts invalidations. */
+        /** Changes with every invalidation. */
         private long version;
+
+        /** No TLB lets a processor write the page unseen. */
+        private boolean writeProtected;
 
         private @Nullable Block[] blocks = new Block[8];
         private int count;
 
-        Page(long host) {
+        Page(long host, long version) {
             this.host = host;
+            this.version = version;
         }
 
         private void add(Block block) {
@@ -39,6 +43,8 @@ final class CodePages {
 
     private volatile Table table = new Table(new long[1024], new Page[1024]);
     private int used;
+    /** The last {@link Page#version} that was given to a page. */
+    private long versions;
 
     private static int slot(long host, int length) {
         long h = (host >>> 12) * 0x9e37_79b9_7f4a_7c15L;
@@ -71,7 +77,7 @@ final class CodePages {
         if (used * 2 > table.keys.length) {
             grow();
         }
-        Page page = new Page(host & Cpu.PAGE_MASK);
+        Page page = new Page(host & Cpu.PAGE_MASK, ++versions);
         insert(table, page);
         used++;
         // Publishes the element to readers of the volatile field.
@@ -142,13 +148,18 @@ final class CodePages {
      * Marks where a block is decoded from, so that device writes from now on are seen; processors see them once their TLBs no
      * longer let them write.
      *
-     * @return whether this is the first code of the page
+     * @return whether the page has to be protected from writes, see {@link #isProtected}
      */
     synchronized boolean claim(long host, int length) {
         Page page = pageFor(host);
-        boolean first = page.granules == 0;
         page.granules |= bits(host, length);
-        return first;
+        return !page.writeProtected;
+    }
+
+    /** Every processor's writes to the page are seen from now on, until the last code of the page is dropped. */
+    synchronized void isProtected(long host) {
+        Page page = pageFor(host);
+        page.writeProtected = page.granules != 0;
     }
 
     /** Adds a block unless its page was written since the version was taken. */
@@ -193,7 +204,8 @@ final class CodePages {
         Arrays.fill(page.blocks, kept, page.count, null);
         page.count = kept;
         page.granules = left;
-        page.version++;
+        page.writeProtected &= left != 0;
+        page.version = ++versions;
     }
 
     private void remove(long host, Block block) {

@@ -600,8 +600,13 @@ public final class Cpu {
         Term from = linkFrom;
         if (from != null) {
             linkFrom = null;
-            // An interrupt may have come between.
-            if (linkTarget == block.rip) {
+            // An interrupt may have come between, or the page's mapping has changed, which links inside a page do not
+            // look at.
+            Block last = current;
+            boolean moved = last != null
+                    && ((last.rip ^ block.rip) & PAGE_MASK) == 0
+                    && ((last.host ^ block.host) & PAGE_MASK) != 0;
+            if (linkTarget == block.rip && !moved) {
                 from.link(linkSlot, block);
             }
         }

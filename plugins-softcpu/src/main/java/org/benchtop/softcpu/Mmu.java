@@ -1,5 +1,6 @@
 package org.benchtop.softcpu;
 
+import java.lang.invoke.VarHandle;
 import java.util.Arrays;
 
 /**
@@ -52,6 +53,9 @@ final class Mmu {
     private final int[] journal = new int[JOURNAL_ENTRIES];
 
     private int journaled;
+
+    /** The page of the last {@link #hostForWrite} may have decoded code. */
+    private boolean mayHoldCode;
 
     /** Guest physical address of the last translation. */
     long gpa;
@@ -191,15 +195,15 @@ final class Mmu {
         int e = ((int) (address >>> 12) & Cpu.TLB_MASK) << Cpu.ENTRY_SHIFT;
         if ((address & Cpu.PAGE_MASK | CODE_PAGE) == cpu.tlb[e + Cpu.WRITE_TAG]) {
             long known = address + cpu.tlb[e + Cpu.ADDEND];
-            codeWrite(known, size);
             HostMemory.set(known, size, value);
+            codeWritten(known, size);
             return;
         }
         cpu.vm.watchWrite(cpu, address, size);
         long host = host(address, WRITE);
         if (host != 0) {
-            codeWrite(host, size);
             HostMemory.set(host, size, value);
+            codeWritten(host, size);
         } else {
             deviceWrite(gpa, size, value);
         }
@@ -220,8 +224,10 @@ final class Mmu {
 
     /**
      * The host address for an atomic write inside one page, or 0 if it is a device's or crosses pages; faults like a write.
+     * The caller writes there and then calls {@link #wrote}.
      */
     long hostForWrite(long a, int size) {
+        mayHoldCode = false;
         int e = ((int) (a >>> 12) & Cpu.TLB_MASK) << Cpu.ENTRY_SHIFT;
         if ((a + size - 1 & Cpu.PAGE_MASK) == cpu.tlb[e + Cpu.WRITE_TAG]) {
             return a + cpu.tlb[e + Cpu.ADDEND];
@@ -231,11 +237,8 @@ final class Mmu {
             return 0;
         }
         cpu.vm.watchWrite(cpu, a, size);
-        long host = host(a, WRITE);
-        if (host != 0) {
-            codeWrite(host, size);
-        }
-        return host;
+        mayHoldCode = true;
+        return host(a, WRITE);
     }
 
     /** The host address of a range inside one page for reading, or 0 if it is a device's; faults like a read. */
@@ -248,7 +251,19 @@ final class Mmu {
         return host(a, READ);
     }
 
-    private void codeWrite(long host, int size) {
+    /** After a write to what {@link #hostForWrite} gave. */
+    void wrote(long host, int size) {
+        if (mayHoldCode) {
+            codeWritten(host, size);
+        }
+    }
+
+    /**
+     * Drops code that was overwritten. After the write, and the claim is looked for behind a fence: a processor that decodes
+     * meanwhile claims first and then compares, so that one of the two notices the other.
+     */
+    private void codeWritten(long host, int size) {
+        VarHandle.fullFence();
         CodePages code = vm.code();
         if (code.overlaps(host, size)) {
             vm.dropCode(host, size);

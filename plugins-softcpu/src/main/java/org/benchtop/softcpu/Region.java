@@ -1,5 +1,7 @@
 package org.benchtop.softcpu;
 
+import java.lang.invoke.VarHandle;
+
 /**
  * Hot code as JVM bytecode, made by {@link Translator}. Runs until it comes to something that it leaves to the steps of
  * blocks, with all state written back and RIP at the next instruction.
@@ -45,6 +47,11 @@ abstract class Region {
     /** Whether another thread asks for something: also keeps loads of guest memory inside loops. */
     static boolean poll(Cpu c) {
         return SoftVcpu.pending(c) != 0;
+    }
+
+    /** After a load, where other processors write: the JVM's compiler may neither move loads past it nor merge them. */
+    static void ordered() {
+        VarHandle.acquireFence();
     }
 
     /** {@link #poll} where time is counted in instructions: also whether the rest may be too much. */

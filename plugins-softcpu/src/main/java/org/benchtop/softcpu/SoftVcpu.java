@@ -211,6 +211,11 @@ final class SoftVcpu implements Vcpu {
         }
     }
 
+    /** How often all translations were forgotten because the memory map or its use has changed. */
+    int flushes() {
+        return flushes;
+    }
+
     void awaitOutside() {
         while ((boolean) IN_GUEST.getVolatile(this)) {
             Thread.yield();
@@ -411,14 +416,14 @@ final class SoftVcpu implements Vcpu {
                     n = b.term.next(c);
                     c.instructions += b.count;
                     c.partial = 0;
-                    if (++b.heat >= hot && (b.heat & b.heat - 1) == 0) {
+                    if (++b.heat >= hot && worthATry(b.heat, hot)) {
                         translate(b);
                     }
                 }
                 if (n == null) {
                     return null;
                 }
-                if (c.pending != 0 || c.instructions >= c.limit) {
+                if (pending(c) != 0 || c.instructions >= c.limit) {
                     c.rip = n.rip;
                     return null;
                 }
@@ -482,14 +487,14 @@ final class SoftVcpu implements Vcpu {
                     }
                     n = b.term.next(c);
                     c.instructions += b.count;
-                    if (++b.heat >= hot && (b.heat & b.heat - 1) == 0) {
+                    if (++b.heat >= hot && worthATry(b.heat, hot)) {
                         translate(b);
                     }
                     if (n == null) {
                         return null;
                     }
                 }
-                if (c.pending != 0) {
+                if (pending(c) != 0) {
                     c.rip = n.rip;
                     return null;
                 }
@@ -507,6 +512,11 @@ final class SoftVcpu implements Vcpu {
             c.rip = b.ripAt(i);
             throw e;
         }
+    }
+
+    /** Later, when more code around it is known, a block may be worth what it was not before. */
+    private static boolean worthATry(int heat, int hot) {
+        return heat == hot || (heat & heat - 1) == 0;
     }
 
     private void translate(Block block) {

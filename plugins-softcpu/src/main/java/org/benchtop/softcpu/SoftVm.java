@@ -1,6 +1,7 @@
 package org.benchtop.softcpu;
 
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.VarHandle;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -150,6 +151,8 @@ final class SoftVm implements CpuVm {
 
     @Override
     public void written(long gpa, long lengthBytes) {
+        // Written before the claims of code are looked at, see BlockBuilder.
+        VarHandle.fullFence();
         long at = gpa;
         long left = lengthBytes;
         while (left > 0) {
@@ -176,15 +179,13 @@ final class SoftVm implements CpuVm {
 
     /** A page got its first code: no processor may write it unseen any more. Called by a running processor. */
     void protect(Cpu c, long hostPage) {
-        c.mmu.protect(hostPage);
-        if (vcpus.size() > 1) {
-            exclusively(c, () -> {
-                for (SoftVcpu vcpu : vcpus) {
-                    vcpu.cpu().mmu.protect(hostPage);
-                }
-                return 0;
-            });
-        }
+        exclusively(c, () -> {
+            for (SoftVcpu vcpu : vcpus) {
+                vcpu.cpu().mmu.protect(hostPage);
+            }
+            code.isProtected(hostPage);
+            return 0;
+        });
     }
 
     // ---- all processors ----
@@ -208,17 +209,18 @@ final class SoftVm implements CpuVm {
                     vcpu.awaitOutside();
                 }
             }
+            // The memory map may have changed meanwhile, but does not from here on.
+            c.vcpu.returnFromDevice();
             return action.getAsLong();
         } finally {
             stopped = false;
             exclusive.unlock();
-            c.vcpu.enterGuest();
         }
     }
 
     /** Whether a processor must wait in {@link #awaitExclusive} before it goes on. */
     boolean stopped() {
-        return stopped;
+        return stopped && !exclusive.isHeldByCurrentThread();
     }
 
     void awaitExclusive() {
@@ -289,6 +291,10 @@ final class SoftVm implements CpuVm {
         } finally {
             c.vcpu.returnFromDevice();
         }
+    }
+
+    boolean multiprocessor() {
+        return config.cpus() > 1;
     }
 
     long random() {

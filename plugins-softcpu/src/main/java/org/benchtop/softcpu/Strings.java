@@ -107,12 +107,14 @@ final class Strings {
         }
         if (destination <= source || destination >= source + bytes) {
             HostMemory.copy(source, destination, bytes);
+            c.mmu.wrote(destination, bytes);
             return true;
         }
         int size = in.size;
         for (int i = 0; i < bytes; i += size) {
             HostMemory.set(destination + i, size, HostMemory.get(source + i, size));
         }
+        c.mmu.wrote(destination, bytes);
         return true;
     }
 
@@ -154,6 +156,7 @@ final class Strings {
         for (; i < bytes; i += size) {
             HostMemory.set(destination + i, size, value);
         }
+        c.mmu.wrote(destination, bytes);
         return true;
     }
 

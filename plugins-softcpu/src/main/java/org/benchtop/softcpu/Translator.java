@@ -92,6 +92,9 @@ final class Translator {
     private final SoftVm vm;
     private final CodePages pages;
     private final Block entry;
+    /** Loads of guest memory must stay in order: other processors write it. */
+    private final boolean ordered;
+
     private final Map<Long, Part> parts = new LinkedHashMap<>();
     private final List<Long> returnSites = new ArrayList<>();
     private CodeBuilder code;
@@ -115,6 +118,7 @@ final class Translator {
         this.vm = vm;
         this.pages = vm.code();
         this.entry = entry;
+        this.ordered = vm.multiprocessor();
     }
 
     /** A region and the blocks that it was made of. */
@@ -631,6 +635,9 @@ final class Translator {
                 }
                 code.i2l();
             }
+        }
+        if (ordered) {
+            code.invokestatic(REGION, "ordered", ConstantDescs.MTD_void);
         }
     }
 
@@ -1286,6 +1293,9 @@ final class Translator {
             code.lload(HOST).invokestatic(MEMORY, "get64", MethodTypeDesc.of(J, J)).lstore(LOW);
             code.lload(HOST).loadConstant(8L).ladd();
             code.invokestatic(MEMORY, "get64", MethodTypeDesc.of(J, J)).lstore(HIGH);
+            if (ordered) {
+                code.invokestatic(REGION, "ordered", ConstantDescs.MTD_void);
+            }
             return;
         }
         code.aload(V).loadConstant(in.rm << 2).laload().lstore(LOW);

@@ -38,6 +38,7 @@ record BzImage(
     private static final int OLDEST_VERSION = 0x20c;
     private static final int XLF_KERNEL_64 = 1;
     private static final long LOAD_GPA = 0x100000;
+    private static final int PARAGRAPH = 16;
     private static final long ENTRY_64_OFFSET = 0x200;
     private static final int VERSION_TEXT_BYTES = 40;
 
@@ -62,11 +63,14 @@ record BzImage(
         }
         int setupSectors = image.u8("setup_sects", 0x1f1);
         int setupBytes = ((setupSectors == 0 ? DEFAULT_SETUP_SECTORS : setupSectors) + 1) * SECTOR;
-        long codeBytes = image.u32("syssize", 0x1f4) * 16;
+        long codeBytes = image.u32("syssize", 0x1f4) * PARAGRAPH;
         if (codeBytes <= ENTRY_64_OFFSET) {
             throw image.error("syssize of " + codeBytes + " bytes leaves no room for the 64-bit entry");
         }
-        byte[] code = image.slice("the kernel's code", setupBytes, codeBytes);
+        // The size counts whole paragraphs; not every builder fills up the last one.
+        long missing = setupBytes + codeBytes - image.length();
+        byte[] code = image.slice(
+                "the kernel's code", setupBytes, missing > 0 && missing < PARAGRAPH ? codeBytes - missing : codeBytes);
         int headerEnd = Math.min(HEADER + image.u8("setup header length", 0x201), ZeroPage.SETUP_HEADER_MAX_END);
         byte[] header = image.slice("setup header", ZeroPage.SETUP_HEADER, headerEnd - ZeroPage.SETUP_HEADER);
         long preferred = image.u64("pref_address", 0x258);

@@ -395,6 +395,19 @@ class BootImageTest {
     }
 
     @Test
+    void lastParagraphOfABzImageMayBeIncomplete() {
+        byte[] whole = ImageBuilder.bzImage();
+        byte[] image = Arrays.copyOf(whole, whole.length - 8);
+
+        load(image, Optional.empty(), "a=b", BootSpec.Protocol.AUTO).apply(FakeGuestMemory.ofSize(64 << 20), FACTS);
+
+        assertEquals(
+                "kernel k: truncated: the kernel's code at 0x400..+0x1000 lies outside the file of 5104 bytes",
+                error(() -> load(
+                        Arrays.copyOf(whole, whole.length - 16), Optional.empty(), "a=b", BootSpec.Protocol.AUTO)));
+    }
+
+    @Test
     void kernelThatIsTooLargeForRamIsExplained() {
         FakeGuestMemory small = FakeGuestMemory.ofSize(2 << 20);
 

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.benchtop.spi.BenchtopException;
@@ -40,6 +41,8 @@ final class SocketThread implements AutoCloseable {
     private final ZMQ.Socket wakeSender;
     private final Receiver receiver;
     private final Thread thread;
+    private final Thread waker;
+    private final Semaphore wakes = new Semaphore(0);
     private final ConcurrentLinkedQueue<List<byte[]>> outgoing = new ConcurrentLinkedQueue<>();
     private final AtomicLong outgoingBytes = new AtomicLong();
     private final CountDownLatch started = new CountDownLatch(1);
@@ -78,6 +81,7 @@ final class SocketThread implements AutoCloseable {
         wakeSender.setLinger(0);
         wakeSender.connect("inproc://wake-" + name);
         thread = Thread.ofPlatform().daemon().name("jupyter-" + name).unstarted(this::run);
+        waker = Thread.ofPlatform().daemon().name("jupyter-wake-" + name).unstarted(this::passOnWakes);
     }
 
     /** The port it is bound to. */
@@ -87,6 +91,7 @@ final class SocketThread implements AutoCloseable {
 
     void start() {
         thread.start();
+        waker.start();
         started.countDown();
     }
 
@@ -95,13 +100,24 @@ final class SocketThread implements AutoCloseable {
         outgoingBytes.addAndGet(size(frames));
         outgoing.add(frames);
         if (Thread.currentThread() != thread) {
-            wake();
+            wakes.release();
         }
     }
 
-    private void wake() {
-        synchronized (wakeSender) {
+    /**
+     * Wakes the socket's thread from one that nobody interrupts: ZeroMQ signals through a channel of {@code java.nio},
+     * which an interrupt of the sending thread would close for good, and cells are interrupted at any moment.
+     */
+    private void passOnWakes() {
+        while (true) {
+            wakes.acquireUninterruptibly();
+            wakes.drainPermits();
+            boolean last = closing;
             wakeSender.send(WAKE, ZMQ.DONTWAIT);
+            if (last) {
+                wakeSender.close();
+                return;
+            }
         }
     }
 
@@ -213,8 +229,9 @@ final class SocketThread implements AutoCloseable {
     public void close() {
         closing = true;
         if (started.getCount() == 0) {
-            wake();
+            wakes.release();
             try {
+                waker.join(2L * LINGER_MILLIS);
                 thread.join(2L * LINGER_MILLIS);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
@@ -222,8 +239,6 @@ final class SocketThread implements AutoCloseable {
         } else {
             wakeReceiver.close();
             socket.close();
-        }
-        synchronized (wakeSender) {
             wakeSender.close();
         }
     }

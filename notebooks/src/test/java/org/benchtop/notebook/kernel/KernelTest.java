@@ -228,8 +228,11 @@ class KernelTest {
 
     @Test
     void failureAbortsWhatWasQueuedBehindIt() {
-        String first = client.sendCell("Thread.sleep(300); throw new RuntimeException(\"stop\");");
+        String first = client.sendCell("input(\"\"); throw new RuntimeException(\"stop\");");
         String second = client.sendCell("System.out.println(\"must not run\")");
+        // Its answer shows that the second cell has been received.
+        client.request("kernel_info_request", new JsonObject());
+        client.answer("");
         Exchange failed = client.await(first);
         Exchange aborted = client.await(second);
         Exchange later = client.execute("1");

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import org.benchtop.spi.BenchtopException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -82,6 +83,35 @@ class ChannelsTest {
             client.awaitPublished(message -> Json.integer(message.content(), "i", -1) == count - 1);
 
             assertEquals(count, client.published("burst").size());
+        }
+    }
+
+    @Test
+    void sendersThatAreInterruptedLoseNothing() throws InterruptedException {
+        try (TestClient client = connect()) {
+            int count = 5_000;
+            Thread sender = Thread.ofPlatform().start(() -> {
+                for (int i = 0; i < count; i++) {
+                    channels.publish("burst", new JsonObject(), Json.object("i", i));
+                    LockSupport.parkNanos(1);
+                }
+            });
+            while (sender.isAlive()) {
+                sender.interrupt();
+                LockSupport.parkNanos(1);
+            }
+            sender.join();
+            client.awaitPublished(message -> Json.integer(message.content(), "i", -1) == count - 1);
+
+            assertEquals(count, client.published("burst").size());
+            assertEquals(
+                    1,
+                    Json.integer(
+                            client.request("echo_request", Json.object("n", 1))
+                                    .reply()
+                                    .content(),
+                            "n",
+                            0));
         }
     }
 

@@ -130,7 +130,7 @@ final class BlkQueue implements QueueHandler {
     /** Keeps a chain whose request the host could not carry out until the machine goes on. */
     void park(DescriptorChain chain, BlkSlot slot, BlockStatus why) {
         stats.errors().increment();
-        blk.stopMachine(slot.toString(), why);
+        blk.errors().stop(slot.toString(), why);
         pump.park(chain);
     }
 

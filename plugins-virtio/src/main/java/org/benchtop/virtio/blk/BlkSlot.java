@@ -289,7 +289,7 @@ final class BlkSlot implements BlockCompletion {
 
     private void finish() {
         if (result != BlockStatus.OK) {
-            switch (queue.blk().onError(type == VIRTIO_BLK_T_IN, result)) {
+            switch (queue.blk().errors().onError(type == VIRTIO_BLK_T_IN, result)) {
                 case STOP -> {
                     if (queue.pump().mayPark()) {
                         queue.park(chain, this, result);

@@ -16,8 +16,7 @@ import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockCapabilities;
 import org.benchtop.spi.block.BlockQueue;
-import org.benchtop.spi.block.BlockStatus;
-import org.benchtop.spi.block.ErrorPolicy;
+import org.benchtop.spi.block.ErrorHandling;
 import org.benchtop.spi.device.RegisterMap;
 import org.benchtop.spi.event.EventLoop;
 import org.benchtop.spi.memory.GuestMemory;
@@ -58,7 +57,7 @@ public final class VirtioBlk implements VirtioDevice {
     private final BlockBackend backend;
     private final List<EventLoop> loops;
     private final GuestMemory memory;
-    private final Consumer<String> stopMachine;
+    private final ErrorHandling errors;
     private final BlkStats stats;
     private final Map<EventLoop, BlockQueue> blockQueues = new IdentityHashMap<>();
     private final RegisterMap<BlkConfigRegister> config =
@@ -95,7 +94,7 @@ public final class VirtioBlk implements VirtioDevice {
         this.backend = backend;
         this.loops = List.copyOf(loops);
         this.memory = memory;
-        this.stopMachine = stopMachine;
+        this.errors = new ErrorHandling(id, backend, options.rerror(), options.werror(), stopMachine);
         this.stats = BlkStats.of(stats);
         if (loops.size() != 1 && loops.size() != options.queues()) {
             throw BenchtopException.config(
@@ -278,15 +277,9 @@ public final class VirtioBlk implements VirtioDevice {
         return (features & feature) != 0;
     }
 
-    /** What to do about a request that has failed. */
-    ErrorPolicy.Action onError(boolean read, BlockStatus status) {
-        return (read ? options.rerror() : options.werror()).action(status);
-    }
-
-    /** Pauses the machine because of a request. */
-    void stopMachine(String request, BlockStatus why) {
-        stopMachine.accept(id + ": " + (why == BlockStatus.NO_SPACE ? "no space left for " : "I/O error in ") + request
-                + " (" + backend.describe() + ")");
+    /** What to do about requests that have failed. */
+    ErrorHandling errors() {
+        return errors;
     }
 
     /** The longest part of a request that the backend takes. */

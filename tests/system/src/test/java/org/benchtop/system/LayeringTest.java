@@ -24,6 +24,7 @@ class LayeringTest {
         "org.benchtop.block..",
         "org.benchtop.virtio..",
         "org.benchtop.ide..",
+        "org.benchtop.scsi..",
         "org.benchtop.softcpu..",
         "org.benchtop.guests..",
         "org.benchtop.bench..",
@@ -58,6 +59,9 @@ class LayeringTest {
 
     @ArchTest
     static final ArchRule ideDevicesKnowOnlyTheSpi = onlySpiBelow("org.benchtop.ide..");
+
+    @ArchTest
+    static final ArchRule scsiDevicesKnowOnlyTheSpi = onlySpiBelow("org.benchtop.scsi..");
 
     @ArchTest
     static final ArchRule softwareCpuKnowsOnlyTheSpi = onlySpiBelow("org.benchtop.softcpu..");
