@@ -42,6 +42,7 @@ import org.benchtop.spi.bus.IoEventMatch;
 import org.benchtop.spi.bus.VcpuMmio;
 import org.benchtop.spi.chardev.Chardev;
 import org.benchtop.spi.cpu.CpuHost;
+import org.benchtop.spi.cpu.CpuVm;
 import org.benchtop.spi.cpu.CpuVmFeatures;
 import org.benchtop.spi.cpu.Vcpu;
 import org.benchtop.spi.cpu.VcpuExit;
@@ -167,6 +168,11 @@ public final class Machine implements AutoCloseable {
     /** Guest RAM. */
     public GuestMemory memory() {
         return parts.ram();
+    }
+
+    /** The VM of its CPU engine: for what tools attach to guest code. */
+    public CpuVm cpuVm() {
+        return parts.vm();
     }
 
     /** The vCPUs. Their registers may be used while the machine is paused or stopped. */

@@ -27,6 +27,8 @@ final class Block {
 
     /** Whether others may still lead here. */
     volatile boolean valid = true;
+    /** Its first instruction has a callback, which keeps it from being translated. */
+    boolean hooked;
     /** Executions so far; approximate with several processors. */
     int heat;
     /** What is executed instead of the steps, once this code is translated. */
@@ -73,6 +75,13 @@ final class Block {
         pages[regionPages.length] = host & Cpu.PAGE_MASK;
         pages[regionPages.length + 1] = secondHost;
         return pages;
+    }
+
+    /** A byte of the code, by its address. */
+    byte byteAt(long address) {
+        long offset = address - rip;
+        long left = 4096 - (host & 4095);
+        return (byte) HostMemory.get8(offset < left ? host + offset : secondHost + offset - left);
     }
 
     /** Where step {@code i} starts; the terminator's first instruction if beyond. */

@@ -126,7 +126,8 @@ final class BlockBuilder {
             if (insn.ends()
                     || full(insns, at)
                     || offset + insn.length >= onPage
-                    || c.vcpu.isBreakpoint(c.codeLinear(at))) {
+                    || c.vcpu.isBreakpoint(c.codeLinear(at))
+                    || c.vm.hooks().hooked(c.codeLinear(at))) {
                 return insns;
             }
         }

@@ -39,6 +39,12 @@ final class CodePages {
         }
     }
 
+    private final DebugHooks hooks;
+
+    CodePages(DebugHooks hooks) {
+        this.hooks = hooks;
+    }
+
     private record Table(long[] keys, @Nullable Page[] pages) {}
 
     private volatile Table table = new Table(new long[1024], new Page[1024]);
@@ -193,6 +199,7 @@ final class CodePages {
                 continue;
             }
             if (block.valid) {
+                hooks.count(block);
                 block.invalidate();
                 for (long other : block.pages()) {
                     if (other != page.host) {

@@ -282,7 +282,8 @@ final class SoftVcpu implements Vcpu {
                     continue;
                 }
             }
-            VcpuExit exit = execute();
+            // Callbacks of accesses tell the instruction, which only the counting loop knows.
+            VcpuExit exit = vm.hooks().active() ? executeCounted() : execute();
             if (exit != null) {
                 return exit;
             }
@@ -524,7 +525,8 @@ final class SoftVcpu implements Vcpu {
                 && block.region == null
                 && block.mode == Cpu.MODE_64
                 && breakpoints.length + debugBreakpoints.length == 0
-                && !vm.hooks().active()) {
+                && !vm.hooks().active()
+                && !vm.hooks().counting()) {
             vm.translate(block);
         }
     }
@@ -695,13 +697,20 @@ final class SoftVcpu implements Vcpu {
     private @Nullable VcpuExit step() {
         Cpu c = cpu;
         boolean trap = (c.systemFlags & Flags.TF) != 0;
-        if (!trap && !singleStep) {
+        boolean tracing = vm.hooks().tracing();
+        if (!trap && !singleStep && !tracing) {
             clear(STEP);
         }
         c.inhibit = false;
         long rip = c.rip;
         try {
             Insn in = builder.single();
+            if (tracing) {
+                vm.hooks().trace(c, in);
+            }
+            if (vm.hooks().hooked(c.codeLinear(rip))) {
+                vm.hooks().executes(c, rip);
+            }
             c.rip = in.next();
             InsnHandler handler = in.handler;
             if (handler == null) {
@@ -730,6 +739,13 @@ final class SoftVcpu implements Vcpu {
             return new VcpuExit.Debug(c.rip);
         }
         return null;
+    }
+
+    /** Tracing goes instruction by instruction. */
+    void tracingChanged() {
+        if (vm.hooks().tracing()) {
+            request(STEP);
+        }
     }
 
     boolean isBreakpoint(long linear) {

@@ -13,10 +13,13 @@ import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.bus.AddressSpace;
 import org.benchtop.spi.bus.IoEventMatch;
+import org.benchtop.spi.cpu.AccessHook;
 import org.benchtop.spi.cpu.CpuHost;
 import org.benchtop.spi.cpu.CpuVm;
 import org.benchtop.spi.cpu.CpuVmConfig;
 import org.benchtop.spi.cpu.CpuVmFeatures;
+import org.benchtop.spi.cpu.ExecHook;
+import org.benchtop.spi.cpu.InstructionCount;
 import org.benchtop.spi.event.Doorbell;
 import org.benchtop.spi.irq.IrqChip;
 import org.benchtop.spi.memory.MemoryAccess;
@@ -35,10 +38,10 @@ final class SoftVm implements CpuVm {
     private final CpuHost host;
     private final CpuFeatures features;
     private final PhysicalMemory memory = new PhysicalMemory();
-    private final CodePages code = new CodePages();
     private final List<SoftVcpu> vcpus = new CopyOnWriteArrayList<>();
     private final ReentrantLock exclusive = new ReentrantLock();
     private final DebugHooks hooks = new DebugHooks();
+    private final CodePages code = new CodePages(hooks);
     private volatile boolean stopped;
     private long pausedAt = -1;
     private volatile long pausedNanos;
@@ -345,15 +348,61 @@ final class SoftVm implements CpuVm {
         }
     }
 
+    private AutoCloseable added(Object hook) {
+        hooksChanged();
+        return () -> {
+            hooks.remove(hook);
+            hooksChanged();
+        };
+    }
+
+    private void hooksChanged() {
+        code.clear();
+        for (SoftVcpu vcpu : vcpus) {
+            vcpu.request(SoftVcpu.FLUSH);
+            vcpu.request(SoftVcpu.CODE);
+            vcpu.tracingChanged();
+        }
+    }
+
+    @Override
+    public AutoCloseable onExec(long virtualAddress, ExecHook hook) {
+        return added(hooks.add(virtualAddress, hook));
+    }
+
+    @Override
+    public AutoCloseable onAccess(
+            long virtualAddress, long lengthBytes, boolean reads, boolean writes, AccessHook hook) {
+        if (lengthBytes < 1) {
+            throw BenchtopException.config("a watched range of " + lengthBytes + " bytes");
+        }
+        return added(hooks.add(virtualAddress, lengthBytes, reads, writes, hook));
+    }
+
+    @Override
+    public AutoCloseable trace(ExecHook hook) {
+        return added(hooks.addTrace(hook));
+    }
+
+    @Override
+    public List<InstructionCount> countInstructions(boolean enabled) {
+        // Blocks are counted when they go.
+        code.clear();
+        List<InstructionCount> counts = hooks.counts();
+        hooks.counting(enabled);
+        hooksChanged();
+        return counts;
+    }
+
     void watchRead(Cpu c, long linear, int size) {
         if (hooks.active()) {
-            hooks.read(c, linear, size);
+            hooks.access(c, linear, size, false);
         }
     }
 
     void watchWrite(Cpu c, long linear, int size) {
         if (hooks.active()) {
-            hooks.write(c, linear, size);
+            hooks.access(c, linear, size, true);
         }
     }
 

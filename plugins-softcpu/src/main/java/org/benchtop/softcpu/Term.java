@@ -53,6 +53,24 @@ abstract class Term {
         }
     }
 
+    /** A terminator with a callback. */
+    static final class Hooked extends Term {
+        private final long rip;
+        private final Term term;
+
+        Hooked(long rip, Term term) {
+            this.rip = rip;
+            this.term = term;
+        }
+
+        @Override
+        @Nullable
+        Block next(Cpu c) {
+            c.vm.hooks().executes(c, rip);
+            return term.next(c);
+        }
+    }
+
     /** An undefined opcode. */
     static final class Undefined extends Term {
         private final Insn insn;

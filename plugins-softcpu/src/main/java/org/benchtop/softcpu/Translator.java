@@ -193,7 +193,7 @@ final class Translator {
         Map<Long, Long> hosts = new HashMap<>();
         while (!open.isEmpty()) {
             Block block = open.poll();
-            if (found.containsKey(block.rip) || insns >= MAX_INSNS || block.secondHost != 0 || !block.valid) {
+            if (found.containsKey(block.rip) || insns >= MAX_INSNS || block.secondHost != 0 || !block.valid || block.hooked) {
                 continue;
             }
             Long host = hosts.get(page(block));
