@@ -128,12 +128,16 @@ public final class SoftCpuSpeed {
             ConsoleBuffer console = m.chardev("tty0").orElseThrow().console().orElseThrow();
             long start = System.nanoTime();
             m.start();
-            Optional<Path> stat = thread("self", name -> name.equals(spec.name() + "-vcpu0"));
+            Optional<Path> stat = Optional.empty();
             StringBuilder line = new StringBuilder();
             long seen = 0;
             while (marks.size() < count) {
                 console.awaitOutput(seen, Duration.ofMillis(200));
                 long now = System.nanoTime() - start;
+                if (stat.isEmpty()) {
+                    // A thread has its name a little after it has started.
+                    stat = thread("self", name -> name.equals(spec.name() + "-vcpu0"));
+                }
                 long cpu = cpuNanos(stat);
                 long instructions = m.vcpus().getFirst().instructions().orElse(0);
                 String text = console.text(seen);
