@@ -56,8 +56,7 @@ final class ReproducersTest {
     static List<String> kept() throws IOException {
         try (Stream<Path> files = Files.walk(folder())) {
             return files.filter(file -> file.toString().endsWith(".gz"))
-                    .map(file -> file.getParent().getFileName() + "/"
-                            + file.getFileName().toString().replace(".gz", ""))
+                    .map(file -> folder().relativize(file).toString().replace(".gz", ""))
                     .sorted()
                     .toList();
         }
