@@ -135,7 +135,8 @@ public final class GuestCode implements GuestProgramType {
     private static int linesBefore(ClassModel model) {
         int first = Integer.MAX_VALUE;
         for (MethodModel method : model.methods()) {
-            for (CodeElement element : method.code().stream().flatMap(CodeModel::elementStream).toList()) {
+            for (CodeElement element :
+                    method.code().stream().flatMap(CodeModel::elementStream).toList()) {
                 if (element instanceof LineNumber line) {
                     first = Math.min(first, line.line());
                 }
