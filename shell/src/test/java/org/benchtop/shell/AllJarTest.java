@@ -35,8 +35,8 @@ class AllJarTest {
                 .build()) {
             shell.addToClasspath(jar.toString());
             shell.eval("import static org.benchtop.shell.lab.Lab.*;");
-            List<SnippetEvent> events = shell.eval(
-                    "String name = machine(\"{name: stock, memory: 64MiB, boot: {guest: hello}}\").name();");
+            List<SnippetEvent> events =
+                    shell.eval("String name = machine(\"{name: stock, memory: 64MiB, boot: {guest: hello}}\").name();");
 
             assertEquals("\"stock\"", events.getLast().value(), events.toString());
         }

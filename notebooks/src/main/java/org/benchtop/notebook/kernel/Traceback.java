@@ -10,6 +10,7 @@ import jdk.jshell.Diag;
 import jdk.jshell.EvalException;
 import jdk.jshell.JShellException;
 import jdk.jshell.UnresolvedReferenceException;
+import org.benchtop.shell.jshell.SnippetNames;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
 import org.jspecify.annotations.Nullable;
@@ -20,7 +21,6 @@ final class Traceback {
     private static final int MAX_CAUSES = 16;
     private static final int MAX_MESSAGE = 4000;
     private static final Pattern LAMBDA = Pattern.compile("lambda\\$(.*)\\$\\d+");
-    private static final Pattern GENERATED = Pattern.compile("(?:REPL\\.)?\\$JShell\\$\\w+[.$]");
 
     private final Map<String, Origin> origins;
 
@@ -194,6 +194,6 @@ final class Traceback {
 
     /** Takes JShell's generated class names out of a text. */
     static String plain(String text) {
-        return GENERATED.matcher(text).replaceAll("");
+        return SnippetNames.plain(text);
     }
 }

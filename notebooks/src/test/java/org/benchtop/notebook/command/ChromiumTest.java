@@ -42,7 +42,10 @@ class ChromiumTest {
 
     private static Path playwright() {
         @Nullable String cache = System.getenv("XDG_CACHE_HOME");
-        return (cache == null || cache.isBlank() ? Path.of(System.getProperty("user.home"), ".cache") : Path.of(cache))
+        @Nullable String home = System.getenv("HOME");
+        return (cache == null || cache.isBlank()
+                        ? Path.of(home == null ? System.getProperty("user.home") : home, ".cache")
+                        : Path.of(cache))
                 .resolve("benchtop/playwright");
     }
 
@@ -68,7 +71,8 @@ class ChromiumTest {
         }
         JsonObject notebook = Json.object(
                 "metadata",
-                Json.object("kernelspec", Json.object("name", "benchtop", "display_name", "Benchtop", "language", "java")),
+                Json.object(
+                        "kernelspec", Json.object("name", "benchtop", "display_name", "Benchtop", "language", "java")),
                 "nbformat",
                 4,
                 "nbformat_minor",
@@ -159,7 +163,9 @@ class ChromiumTest {
         try {
             Process browser = new ProcessBuilder(
                             "node",
-                            Path.of("src/test/e2e/notebook.mjs").toAbsolutePath().toString(),
+                            Path.of("src/test/e2e/notebook.mjs")
+                                    .toAbsolutePath()
+                                    .toString(),
                             playwright().toString(),
                             address(server, serverLog),
                             "e2e.ipynb",

@@ -27,7 +27,10 @@ final class TestKernel {
                         "--add-opens=jdk.jshell/jdk.jshell=ALL-UNNAMED",
                         "-Dbenchtop.notebook.forget=true",
                         "-Dbenchtop.home="
-                                + Path.of("").toAbsolutePath().resolveSibling("").normalize(),
+                                + Path.of("")
+                                        .toAbsolutePath()
+                                        .resolveSibling("")
+                                        .normalize(),
                         "-cp",
                         System.getProperty("java.class.path"),
                         KernelMain.class.getName(),

@@ -153,6 +153,19 @@ class LabKernelTest {
     }
 
     @Test
+    void guestCodeIsCalledAsItWasTyped() {
+        good("class Typed {\n    static int main() {\n        return 3;\n    }\n}");
+        good("class Heap {\n    static int main() {\n        Object o = new Object();\n        return 0;\n    }\n}");
+
+        String code = good("var typed = guest(\"typed\", Typed.class, \"main\");\n"
+                + "machine(typed).disasm(typed.address(\"main\"), 3)");
+        String traceback = bad("guest(\"heap\", Heap.class, \"main\")");
+
+        assertTrue(code.contains("Typed.main()I:3") && !code.contains("JShell"), code);
+        assertTrue(traceback.contains("Heap.main() (cell:3)") && !traceback.contains("JShell"), traceback);
+    }
+
+    @Test
     void closedMachineSaysSoAndClosesTwice() {
         good("var c = boot(\"{name: gone, memory: 64MiB, boot: {guest: hello}}\"); c.close(); c.close();");
 

@@ -183,8 +183,7 @@ class RenderingsTest {
 
     @Test
     void changedRegistersAreHighlighted() throws InterruptedException {
-        Vm vm = (Vm) pictures.get("Vm");
-        CpuState stopped = vm.regs();
+        CpuState stopped = Lab.vm("looks").regs();
         assertEquals(
                 stopped.changed().isEmpty(),
                 !data(renderer.render(stopped), MIMEType.TEXT_HTML).contains(HtmlTable.CHANGED));

@@ -439,7 +439,8 @@ public final class QemuCommandLine {
             case "virtio" -> devices.add(() -> spec.device("virtio-blk-pci", Map.of("drive", id)));
             case "ide" ->
                 devices.add(() -> spec.device(
-                        compactDisc ? "ide-cd" : "ide-hd", Map.of("drive", id, "channel", unit / 2 % 2, "unit", unit % 2)));
+                        compactDisc ? "ide-cd" : "ide-hd",
+                        Map.of("drive", id, "channel", unit / 2 % 2, "unit", unit % 2)));
             case "scsi" ->
                 devices.add(() -> {
                     if (scsiBuses.add("scsi0")) {

@@ -112,11 +112,13 @@ class QemuCommandLineTest {
     void ideDrivesOfQemuAreMade(String options, String place, String first, String second) throws IOException {
         Path disk = Files.write(folder.resolve("disk.img"), new byte[1 << 20]);
         Path disc = Files.write(folder.resolve("disc.iso"), new byte[1 << 20]);
-        MachineSpec spec = spec("-m 64M " + options.replace("DISK", disk.toString()).replace("DISC", disc.toString()));
+        MachineSpec spec =
+                spec("-m 64M " + options.replace("DISK", disk.toString()).replace("DISC", disc.toString()));
         String yaml = spec.toYaml().replaceFirst("(?m)^boot:.*$", "boot: { guest: hello }");
 
         try (Vm vm = Lab.machine(yaml)) {
-            assertTrue(vm.devices().toString().contains(place), () -> vm.devices().toString());
+            assertTrue(
+                    vm.devices().toString().contains(place), () -> vm.devices().toString());
         }
 
         for (String part : (first + ", " + second).split(", ")) {
