@@ -311,7 +311,6 @@ final class Opcodes {
                 && (op >= 0xa0 && op <= 0xa7 || op >= 0xaa && op <= 0xaf || op >= 0x6c && op <= 0x6f || op == 0xd7);
     }
 
-
     static boolean lockable(Insn in) {
         if ((in.flags & LOCKABLE) == 0 || in.vex) {
             return false;

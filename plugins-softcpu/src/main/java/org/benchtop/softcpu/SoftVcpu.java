@@ -276,7 +276,8 @@ final class SoftVcpu implements Vcpu {
                     park();
                     continue;
                 }
-                // A shadow of STI or MOV SS is one instruction long, not a block; without anything pending it does not matter.
+                // A shadow of STI or MOV SS is one instruction long, not a block; without anything pending it does not
+                // matter.
                 boolean shadow = cpu.inhibit && (cpu.pending & BREAKPOINTS) == 0;
                 if (shadow || (cpu.pending & STEP) != 0) {
                     exit = step();

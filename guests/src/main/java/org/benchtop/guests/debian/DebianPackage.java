@@ -22,8 +22,7 @@ public final class DebianPackage {
      * @throws BenchtopException of kind CONFIG for a package or file that is not there, of kind HOST if apt, the network or
      *     the disk fails
      */
-    public static void extract(
-            String name, Map<String, Path> targets, boolean decompress, Consumer<String> progress) {
+    public static void extract(String name, Map<String, Path> targets, boolean decompress, Consumer<String> progress) {
         extract(Cache.ofUser(), name, targets, decompress, progress);
     }
 

@@ -30,8 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(value = 25, unit = TimeUnit.MINUTES)
 class ForeignGuestsOnSoftCpuTest {
     private static final Duration LIMIT = Duration.ofMinutes(20);
-    private static final String INSTALLER =
-            "usr/lib/debian-installer/images/12/amd64/text/debian-installer/amd64/";
+    private static final String INSTALLER = "usr/lib/debian-installer/images/12/amd64/text/debian-installer/amd64/";
     private static final Pattern ERRORS = Pattern.compile("Errors: *[1-9]");
 
     @TempDir
@@ -103,7 +102,11 @@ class ForeignGuestsOnSoftCpuTest {
                 Map.of(INSTALLER + "linux", kernel, INSTALLER + "initrd.gz", initrd));
 
         String screen = boot(
-                kernel, Optional.of(initrd), "768MiB", "console=ttyS0 cryptomgr.notests", "Choose the language to be used");
+                kernel,
+                Optional.of(initrd),
+                "2GiB",
+                "console=ttyS0 cryptomgr.notests",
+                "Choose the language to be used");
 
         assertTrue(screen.contains("Select a language"), screen);
     }
