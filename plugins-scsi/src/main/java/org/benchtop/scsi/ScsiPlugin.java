@@ -2,6 +2,8 @@ package org.benchtop.scsi;
 
 import java.util.List;
 import java.util.function.BiFunction;
+import org.benchtop.scsi.lsi.Lsi53c895a;
+import org.benchtop.scsi.lsi.LsiOptions;
 import org.benchtop.scsi.megasas.Megasas;
 import org.benchtop.scsi.megasas.MegasasOptions;
 import org.benchtop.scsi.pvscsi.Pvscsi;
@@ -28,6 +30,11 @@ public final class ScsiPlugin implements Plugin {
     @Override
     public List<DeviceType<?>> deviceTypes() {
         return List.of(
+                new Type<>(
+                        "lsi53c895a",
+                        "LSI 53C895A SCSI host adapter (1000:0012) with its SCRIPTS processor",
+                        LsiOptions.class,
+                        (o, c) -> new Lsi53c895a(c.id(), o)),
                 new Type<>(
                         "pvscsi",
                         "VMware PVSCSI adapter (15ad:07c0), MSI-X",
