@@ -49,7 +49,12 @@ public final class ScsiPlugin implements Plugin {
                         "scsi-hd",
                         "SCSI disk behind an adapter",
                         ScsiHdOptions.class,
-                        (o, c) -> new ScsiDisk(c.id(), o)));
+                        (o, c) -> new ScsiDisk(c.id(), o)),
+                new Type<>(
+                        "scsi-cd",
+                        "SCSI CD/DVD drive behind an adapter",
+                        ScsiCdOptions.class,
+                        (o, c) -> new ScsiCd(c.id(), o)));
     }
 
     /** A device type made of its parts. */

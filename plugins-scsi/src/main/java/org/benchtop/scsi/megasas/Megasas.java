@@ -374,7 +374,8 @@ public final class Megasas implements Device {
         return attached().counters;
     }
 
-    @Nullable ScsiPort port(int target) {
+    @Nullable
+    ScsiPort port(int target) {
         return attached().targets.port(target);
     }
 
@@ -553,7 +554,10 @@ public final class Megasas implements Device {
     private byte[] controllerInfo() {
         byte[] bytes = new byte[0x800];
         ByteBuffer info = little(bytes);
-        info.putShort(0, (short) LSI).putShort(2, (short) SAS1078).putShort(4, (short) LSI).putShort(6, (short) 0x1013);
+        info.putShort(0, (short) LSI)
+                .putShort(2, (short) SAS1078)
+                .putShort(4, (short) LSI)
+                .putShort(6, (short) 0x1013);
         info.put(0x20, (byte) 0x02);
         info.put(0x68, (byte) 0x01);
         info.put(0x53c, (byte) 32).put(0x53d, (byte) 8).put(0x53e, (byte) 128).put(0x53f, (byte) TARGETS);
@@ -574,7 +578,12 @@ public final class Megasas implements Device {
     /** {@code struct megasas_evt_log_info}. */
     private byte[] eventInfo() {
         byte[] bytes = new byte[20];
-        little(bytes).putInt(0, eventSequence).putInt(4, 1).putInt(8, 1).putInt(12, 1).putInt(16, 1);
+        little(bytes)
+                .putInt(0, eventSequence)
+                .putInt(4, 1)
+                .putInt(8, 1)
+                .putInt(12, 1)
+                .putInt(16, 1);
         return bytes;
     }
 
@@ -643,9 +652,8 @@ public final class Megasas implements Device {
             GuestMemory memory = memory();
             int flags = memory.readShort(frame + Mfi.FLAGS) & 0xffff;
             boolean wide = (flags & Mfi.FLAG_SGL64) != 0;
-            long address = wide
-                    ? memory.readLong(frame + Mfi.DCMD_SGL)
-                    : memory.readInt(frame + Mfi.DCMD_SGL) & 0xffff_ffffL;
+            long address =
+                    wide ? memory.readLong(frame + Mfi.DCMD_SGL) : memory.readInt(frame + Mfi.DCMD_SGL) & 0xffff_ffffL;
             long size = memory.readInt(frame + Mfi.DCMD_SGL + (wide ? 8 : 4)) & 0xffff_ffffL;
             memory.write(address, detail, 0, (int) Math.min(detail.length, size));
             completeEvent(Mfi.STAT_OK);

@@ -114,9 +114,13 @@ final class MfiCommand implements ScsiCompletion {
         memory().read(frame + Mfi.PASS_CDB, command.cdb(), 0, cdbLength);
         command.cdbLength(cdbLength);
         long length = memory().readInt(frame + Mfi.DATA_LENGTH) & 0xffff_ffffL;
-        if ((flags & Mfi.FLAG_DIR_READ) != 0) {
+        boolean reads = (flags & Mfi.FLAG_DIR_READ) != 0;
+        boolean writes = (flags & Mfi.FLAG_DIR_WRITE) != 0;
+        // Drivers that leave the direction open, such as SeaBIOS, mean whatever the command needs.
+        if (reads || !writes) {
             gather(command.dataIn(), Mfi.PASS_SGL, length);
-        } else if ((flags & Mfi.FLAG_DIR_WRITE) != 0) {
+        }
+        if (writes || !reads) {
             gather(command.dataOut(), Mfi.PASS_SGL, length);
         }
         execute();

@@ -162,7 +162,7 @@ public final class DiskUnit extends LogicalUnit {
 
     // Commands.
 
-    private static long lba(byte[] cdb) {
+    static long lba(byte[] cdb) {
         return switch (cdb[0] >>> 5 & 7) {
             case 0 -> Bytes.uint24(cdb, 1) & 0x1f_ffff;
             case 4 -> Bytes.int64(cdb, 2);
@@ -170,7 +170,7 @@ public final class DiskUnit extends LogicalUnit {
         };
     }
 
-    private static long count(byte[] cdb) {
+    static long count(byte[] cdb) {
         return switch (cdb[0] >>> 5 & 7) {
             case 0 -> cdb[4] == 0 ? 256 : Bytes.uint8(cdb, 4);
             case 4 -> Bytes.uint32(cdb, 10);
@@ -259,7 +259,14 @@ public final class DiskUnit extends LogicalUnit {
                     REPORT_LUNS,
                     REPORT_SUPPORTED_OPERATION_CODES,
                     REPORT_SUPPORTED_TMF,
-                    SEND_DIAGNOSTIC -> task.check(Sense.INVALID_COMMAND);
+                    SEND_DIAGNOSTIC,
+                    READ_TOC,
+                    GET_CONFIGURATION,
+                    GET_EVENT_STATUS_NOTIFICATION,
+                    READ_DISC_INFORMATION,
+                    SET_CD_SPEED,
+                    MECHANISM_STATUS,
+                    READ_CD -> task.check(Sense.INVALID_COMMAND);
         }
     }
 

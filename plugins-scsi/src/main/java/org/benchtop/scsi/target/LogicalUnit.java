@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Commands run on the event loops of their ports; the lock guards what they share and is not held while a drive or an
  * adapter is called.
  */
-public abstract sealed class LogicalUnit permits DiskUnit, AbsentUnit {
+public abstract sealed class LogicalUnit permits DiskUnit, CdUnit, AbsentUnit {
     /** Initiators that are told apart. */
     static final int INITIATORS = 16;
     /** Unit attentions that wait for one initiator. */
@@ -634,10 +634,16 @@ public abstract sealed class LogicalUnit permits DiskUnit, AbsentUnit {
         switch (operation) {
             case INQUIRY -> in(command, Bytes.uint16(cdb, 3));
             case REQUEST_SENSE, MODE_SENSE_6 -> in(command, Bytes.uint8(cdb, 4));
-            case MODE_SENSE_10, PERSISTENT_RESERVE_IN -> in(command, Bytes.uint16(cdb, 7));
+            case MODE_SENSE_10,
+                    PERSISTENT_RESERVE_IN,
+                    READ_TOC,
+                    GET_CONFIGURATION,
+                    GET_EVENT_STATUS_NOTIFICATION,
+                    READ_DISC_INFORMATION -> in(command, Bytes.uint16(cdb, 7));
             case REPORT_LUNS, REPORT_SUPPORTED_OPERATION_CODES, REPORT_SUPPORTED_TMF ->
                 in(command, Bytes.uint32(cdb, 6));
             case READ_CAPACITY_10 -> in(command, 8);
+            case MECHANISM_STATUS -> in(command, Bytes.uint16(cdb, 8));
             case READ_CAPACITY_16, GET_LBA_STATUS -> in(command, Bytes.uint32(cdb, 10));
             case MODE_SELECT_6 -> out(command, Bytes.uint8(cdb, 4));
             case MODE_SELECT_10, UNMAP -> out(command, Bytes.uint16(cdb, 7));

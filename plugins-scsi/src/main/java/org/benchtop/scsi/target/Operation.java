@@ -52,7 +52,14 @@ enum Operation {
     READ_12(Unit.BOTH, Conflict.READ, "a8 18 ff ff ff ff ff ff ff ff 3f 00"),
     WRITE_12(Unit.DISK, Conflict.WRITE, "aa 18 ff ff ff ff ff ff ff ff 3f 00"),
     WRITE_AND_VERIFY_12(Unit.DISK, Conflict.WRITE, "ae 16 ff ff ff ff ff ff ff ff 3f 00"),
-    VERIFY_12(Unit.DISK, Conflict.READ, "af 16 ff ff ff ff ff ff ff ff 3f 00");
+    VERIFY_12(Unit.DISK, Conflict.READ, "af 16 ff ff ff ff ff ff ff ff 3f 00"),
+    READ_TOC(Unit.CD, Conflict.NEVER, "43 02 0f 00 00 00 ff ff ff c0"),
+    GET_CONFIGURATION(Unit.CD, Conflict.NEVER, "46 03 ff ff 00 00 00 ff ff 00"),
+    GET_EVENT_STATUS_NOTIFICATION(Unit.CD, Conflict.NEVER, "4a 01 00 00 ff 00 00 ff ff 00"),
+    READ_DISC_INFORMATION(Unit.CD, Conflict.NEVER, "51 07 00 00 00 00 00 ff ff 00"),
+    SET_CD_SPEED(Unit.CD, Conflict.NEVER, "bb 03 ff ff ff ff 00 00 00 00 00 00"),
+    MECHANISM_STATUS(Unit.CD, Conflict.NEVER, "bd 00 00 00 00 00 00 00 ff ff 00 00"),
+    READ_CD(Unit.CD, Conflict.NEVER, "be 1e ff ff ff ff ff ff ff fe 07 00");
 
     /** Which kinds of logical unit know a command. */
     enum Unit {

@@ -82,7 +82,11 @@ final class MegasasMachine {
 
     static ByteBuffer header(int command, int id, int flags, int length) {
         ByteBuffer frame = b(128);
-        frame.put(0, (byte) command).put(2, (byte) 0xff).putInt(8, id).putShort(16, (short) flags).putInt(20, length);
+        frame.put(0, (byte) command)
+                .put(2, (byte) 0xff)
+                .putInt(8, id)
+                .putShort(16, (short) flags)
+                .putInt(20, length);
         return frame;
     }
 

@@ -62,11 +62,12 @@ final class MegasasTest {
         assertArrayEquals(data, back);
     }
 
-    @Test
-    void passThroughInquiryAnswers() {
+    @ParameterizedTest
+    @ValueSource(ints = {READ, 0})
+    void passThroughInquiryAnswersEvenWithoutDirection(int flags) {
         MegasasMachine m = automatic();
 
-        m.pass(1, 0, "12 00 00 00 24 00", READ, DATA, 36);
+        m.pass(1, 0, "12 00 00 00 24 00", flags, DATA, 36);
         m.go(1);
 
         assertEquals(0, m.status(1));
@@ -179,8 +180,15 @@ final class MegasasTest {
 
     @ParameterizedTest
     @CsvSource({
-        "0x01010000, 2048, 0", "0x01020100, 64, 0", "0x01040100, 20, 0", "0x01080201, 4, 0", "0x01101000, 0, 0",
-        "0x01050000, 0, 0", "0x02010100, 64, 0", "0x03010100, 76, 0", "0x0f000000, 16, 2"
+        "0x01010000, 2048, 0",
+        "0x01020100, 64, 0",
+        "0x01040100, 20, 0",
+        "0x01080201, 4, 0",
+        "0x01101000, 0, 0",
+        "0x01050000, 0, 0",
+        "0x02010100, 64, 0",
+        "0x03010100, 76, 0",
+        "0x0f000000, 16, 2"
     })
     void directCommandsAreAnswered(String opcode, int length, int status) {
         MegasasMachine m = automatic();
@@ -274,7 +282,9 @@ final class MegasasTest {
                         .array());
         m.poke(
                 MegasasMachine.frame(5),
-                MegasasMachine.header(0, 5, 1, 0).putLong(24, MegasasMachine.INFO).array());
+                MegasasMachine.header(0, 5, 1, 0)
+                        .putLong(24, MegasasMachine.INFO)
+                        .array());
 
         m.go(5);
 
@@ -286,7 +296,6 @@ final class MegasasTest {
         MegasasMachine m = automatic();
         int port = (int) m.context.pci().only().barAddress(2);
 
-        assertEquals(
-                m.read(MfiRegister.OUTBOUND_SCRATCH_PAD_0) & 0xffff_ffffL, m.context.pioRead(port + 0xb0, 4));
+        assertEquals(m.read(MfiRegister.OUTBOUND_SCRATCH_PAD_0) & 0xffff_ffffL, m.context.pioRead(port + 0xb0, 4));
     }
 }

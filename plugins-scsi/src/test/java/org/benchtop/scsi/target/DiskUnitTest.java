@@ -772,7 +772,7 @@ final class DiskUnitTest {
         i.send("00 00 00 00 00 00");
 
         now[0] = new HeldBlockBackend(2 * Initiator.DISK_BYTES).capabilities();
-        boolean changed = i.disk.refreshCapacity();
+        boolean changed = i.disk().refreshCapacity();
 
         assertTrue(changed);
         assertSense(Sense.CAPACITY_CHANGED, i.send("00 00 00 00 00 00"));
@@ -819,7 +819,7 @@ final class DiskUnitTest {
         first.send("1b 00 00 00 00 00");
         Initiator second = new Initiator(new HeldBlockBackend(Initiator.DISK_BYTES), Initiator.options());
 
-        second.disk.restore(first.disk.save());
+        second.disk().restore(first.disk().save());
 
         assertEquals(0, second.send("1a 08 08 00 ff 00").data()[6]);
         assertSense(Sense.NOT_READY_INITIALIZING_REQUIRED, second.send("00 00 00 00 00 00"));

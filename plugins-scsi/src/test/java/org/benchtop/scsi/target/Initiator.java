@@ -24,9 +24,12 @@ final class Initiator {
 
     final FakeEventLoop loop;
     final Target target;
-    final DiskUnit disk;
+    private final @Nullable DiskUnit diskUnit;
     final ScsiPort port;
-    final List<String> pauses = new ArrayList<>();
+    /** What the unit under construction calls when it stops the machine. */
+    private static final ThreadLocal<List<String>> PAUSES = ThreadLocal.withInitial(ArrayList::new);
+
+    final List<String> pauses;
     private long nextTag = 1;
 
     /** A command that was sent. */
@@ -69,17 +72,30 @@ final class Initiator {
     }
 
     Initiator(FakeEventLoop loop, BlockBackend backend, DiskOptions options, ErrorPolicy rerror, ErrorPolicy werror) {
+        this(
+                loop,
+                new DiskUnit(
+                        "disk0",
+                        options,
+                        backend,
+                        new ErrorHandling("disk0", backend, rerror, werror, PAUSES.get()::add),
+                        new FakeStats()));
+        disk().powerOn();
+    }
+
+    /** Any logical unit as LUN 0. */
+    Initiator(FakeEventLoop loop, LogicalUnit unit) {
         this.loop = loop;
+        pauses = PAUSES.get();
+        PAUSES.remove();
         target = new Target("target0");
-        disk = new DiskUnit(
-                "disk0",
-                options,
-                backend,
-                new ErrorHandling("disk0", backend, rerror, werror, pauses::add),
-                new FakeStats());
-        target.add(0, disk);
-        disk.powerOn();
+        target.add(0, unit);
+        diskUnit = unit instanceof DiskUnit disk ? disk : null;
         port = target.open(loop);
+    }
+
+    DiskUnit disk() {
+        return java.util.Objects.requireNonNull(diskUnit);
     }
 
     /** A usual disk that completes everything at once, whose power-on attention is taken already. */
