@@ -58,7 +58,8 @@ final class TargetFuzzTest {
 
     private static void complete(Initiator i, HeldBlockBackend drive, Random random, int most) {
         for (int n = 0; n < most && !drive.pending().isEmpty(); n++) {
-            HeldBlockBackend.Held held = drive.pending().get(random.nextInt(drive.pending().size()));
+            HeldBlockBackend.Held held =
+                    drive.pending().get(random.nextInt(drive.pending().size()));
             if (random.nextInt(16) == 0) {
                 Initiator.fail(held, BlockStatus.IO_ERROR, i.loop);
             } else {
