@@ -23,6 +23,7 @@ import org.benchtop.spi.device.MachineControl;
 import org.benchtop.spi.device.Services;
 import org.benchtop.spi.event.Doorbell;
 import org.benchtop.spi.event.EventLoop;
+import org.benchtop.spi.event.Timer;
 import org.benchtop.spi.host.HostServices;
 import org.benchtop.spi.irq.IrqChip;
 import org.benchtop.spi.irq.IrqLine;
@@ -194,6 +195,13 @@ class EntryContext implements DeviceContext, BlockContext, ChardevContext, AutoC
     @Override
     public Clock clock() {
         return machine.clock();
+    }
+
+    @Override
+    public Timer timer(Runnable onExpiry) {
+        return machine.virtualTime()
+                .map(time -> time.timer(onExpiry))
+                .orElseGet(() -> eventLoop().timer(clock(), onExpiry));
     }
 
     @Override

@@ -42,6 +42,7 @@ import org.benchtop.spi.bus.IoEventMatch;
 import org.benchtop.spi.bus.VcpuMmio;
 import org.benchtop.spi.chardev.Chardev;
 import org.benchtop.spi.cpu.CpuHost;
+import org.benchtop.spi.cpu.CpuVm;
 import org.benchtop.spi.cpu.CpuVmFeatures;
 import org.benchtop.spi.cpu.Vcpu;
 import org.benchtop.spi.cpu.VcpuExit;
@@ -54,6 +55,8 @@ import org.benchtop.spi.host.HostServices;
 import org.benchtop.spi.irq.IrqChip;
 import org.benchtop.spi.memory.GuestMemory;
 import org.benchtop.spi.net.NetBackend;
+import org.benchtop.spi.time.Clock;
+import org.benchtop.spi.time.VirtualTime;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -165,6 +168,11 @@ public final class Machine implements AutoCloseable {
     /** Guest RAM. */
     public GuestMemory memory() {
         return parts.ram();
+    }
+
+    /** The VM of its CPU engine: for what tools attach to guest code. */
+    public CpuVm cpuVm() {
+        return parts.vm();
     }
 
     /** The vCPUs. Their registers may be used while the machine is paused or stopped. */
@@ -669,8 +677,12 @@ public final class Machine implements AutoCloseable {
         return parts.memoryMap();
     }
 
-    MachineClock clock() {
-        return clock;
+    Clock clock() {
+        return virtualTime().map(Clock.class::cast).orElse(clock);
+    }
+
+    Optional<VirtualTime> virtualTime() {
+        return parts.vm().virtualTime();
     }
 
     ServiceRegistry services() {

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  * Decoded code that is entered at its start only and left at its end: straight-line instructions and a terminator.
  *
  * <p>Inside one page, except that a single instruction may reach into the next one. Processors share it: it never changes,
- * apart from {@link #invalidate}, which any thread may call, and from being replaced in {@link #translated}.
+ * apart from {@link #invalidate}, which any thread may call, and from its {@link #region}, which is all there or not at all.
  */
 final class Block {
     final long rip;
@@ -20,21 +20,24 @@ final class Block {
     /** All instructions, in order; those from {@code ops.length} on are the terminator's. */
     final Insn[] insns;
 
-    /** The array stays, its elements may become {@link Op#STALE}. */
     final Op[] ops;
-
     Term term;
     /** The number of instructions that an execution of {@link #ops} and {@link #term} counts. */
     final int count;
 
     /** Whether others may still lead here. */
     volatile boolean valid = true;
+    /** Its first instruction has a callback, which keeps it from being translated. */
+    boolean hooked;
     /** Executions so far; approximate with several processors. */
     int heat;
-    /** The same code as steps, if this block is a translation. */
-    final @Nullable Block steps;
-    /** What else the region of this block was made of. */
-    private final long regionCovers;
+    /** What is executed instead of the steps, once this code is translated. */
+    @Nullable
+    Region region;
+    /** Host pages that the region was translated from, and their granules. */
+    private long[] regionPages = {};
+
+    private long[] regionGranules = {};
 
     Block(long rip, int mode, long host, long secondHost, Insn[] insns, Op[] ops, Term term) {
         this.rip = rip;
@@ -45,22 +48,6 @@ final class Block {
         this.ops = ops;
         this.term = term;
         this.count = insns.length;
-        this.steps = null;
-        this.regionCovers = 0;
-    }
-
-    private Block(Block steps, Region region, long covers) {
-        this.rip = steps.rip;
-        this.mode = steps.mode;
-        this.host = steps.host;
-        this.secondHost = steps.secondHost;
-        this.insns = steps.insns;
-        this.ops = NO_OPS;
-        this.term = new Region.Entry(region);
-        this.count = 0;
-        this.heat = steps.heat;
-        this.steps = steps;
-        this.regionCovers = covers;
     }
 
     /** Which granules of a page (see {@link CodePages}) the code was decoded from. */
@@ -68,10 +55,33 @@ final class Block {
         Insn last = insns[insns.length - 1];
         int length = (int) (last.rip + last.length - rip);
         int onFirst = secondHost == 0 ? length : Math.min(length, (int) (4096 - (host & 4095)));
+        long covered = 0;
         if ((host & Cpu.PAGE_MASK) == hostPage) {
-            return CodePages.bits(host, onFirst) | regionCovers;
+            covered = CodePages.bits(host, onFirst);
+        } else if (secondHost == hostPage) {
+            covered = CodePages.bits(secondHost, length - onFirst);
         }
-        return secondHost == hostPage ? CodePages.bits(secondHost, length - onFirst) : 0;
+        for (int i = 0; i < regionPages.length; i++) {
+            if (regionPages[i] == hostPage) {
+                covered |= regionGranules[i];
+            }
+        }
+        return covered;
+    }
+
+    /** All host pages that this code depends on. */
+    long[] pages() {
+        long[] pages = Arrays.copyOf(regionPages, regionPages.length + 2);
+        pages[regionPages.length] = host & Cpu.PAGE_MASK;
+        pages[regionPages.length + 1] = secondHost;
+        return pages;
+    }
+
+    /** A byte of the code, by its address. */
+    byte byteAt(long address) {
+        long offset = address - rip;
+        long left = 4096 - (host & 4095);
+        return (byte) HostMemory.get8(offset < left ? host + offset : secondHost + offset - left);
     }
 
     /** Where step {@code i} starts; the terminator's first instruction if beyond. */
@@ -79,25 +89,18 @@ final class Block {
         return insns[Math.min(i, insns.length - 1)].rip;
     }
 
-    /**
-     * A block that executes a region in place of the steps of this one, which stay for what the region leaves to them, and for
-     * processors that are inside them now.
-     */
-    Block translated(Region region, long covers) {
-        valid = false;
-        return new Block(this, region, covers);
+    /** From now on a region is executed instead of the steps. */
+    void translated(Region newRegion, long[] pages, long[] granules) {
+        regionPages = pages;
+        regionGranules = granules;
+        region = newRegion;
     }
-
-    private static final Op[] NO_OPS = {};
 
     /** The code has changed. A processor inside the block leaves it at the next instruction. */
     void invalidate() {
         valid = false;
         Arrays.fill(ops, Op.STALE);
         term = Term.STALE;
-        Block plain = steps;
-        if (plain != null) {
-            plain.invalidate();
-        }
+        region = null;
     }
 }

@@ -9,6 +9,9 @@ import java.util.List;
 /** Finds decoded code for an address, or decodes it. Belongs to one processor. */
 final class BlockBuilder {
     static final int MAX_INSNS = 32;
+    /** The logarithm of the longest block in bytes where time is counted in instructions. */
+    private static final int COUNTED_BLOCK_SHIFT = 7;
+
     private static final int SNAPSHOT_BYTES = 4096;
 
     private final Cpu c;
@@ -121,11 +124,19 @@ final class BlockBuilder {
             insns.add(insn);
             at += insn.length;
             if (insn.ends()
-                    || insns.size() == MAX_INSNS
+                    || full(insns, at)
                     || offset + insn.length >= onPage
-                    || c.vcpu.isBreakpoint(c.codeLinear(at))) {
+                    || c.vcpu.isBreakpoint(c.codeLinear(at))
+                    || c.vm.hooks().hooked(c.codeLinear(at))) {
                 return insns;
             }
         }
+    }
+
+    /** Where time is counted in instructions, blocks end at the same addresses wherever they are entered. */
+    private boolean full(List<Insn> insns, long next) {
+        return c.vm.turns() == null
+                ? insns.size() == MAX_INSNS
+                : (insns.getLast().rip ^ next) >>> COUNTED_BLOCK_SHIFT != 0;
     }
 }

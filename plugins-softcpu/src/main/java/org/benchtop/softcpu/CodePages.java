@@ -1,7 +1,9 @@
 package org.benchtop.softcpu;
 
 import java.util.Arrays;
+import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,6 +37,12 @@ final class CodePages {
             }
             blocks[count++] = block;
         }
+    }
+
+    private final DebugHooks hooks;
+
+    CodePages(DebugHooks hooks) {
+        this.hooks = hooks;
     }
 
     private record Table(long[] keys, @Nullable Page[] pages) {}
@@ -122,11 +130,19 @@ final class CodePages {
         }
         for (int i = 0; i < page.count; i++) {
             Block block = Objects.requireNonNull(page.blocks[i]);
-            if (block.rip == rip && block.mode == mode) {
+            if (block.rip == rip && block.host == host && block.mode == mode) {
                 return block;
             }
         }
         return null;
+    }
+
+    /** A block that another one leads to, by its address, on the other's page or where code of that page has been found. */
+    synchronized @Nullable Block at(long rip, Block from, int mode) {
+        if (((rip ^ from.rip) & Cpu.PAGE_MASK) == 0) {
+            return find((from.host & Cpu.PAGE_MASK) | rip & 4095, rip, mode);
+        }
+        return from.term.successor(rip);
     }
 
     /** For {@link #add}: changes whenever code of the page is dropped. */
@@ -183,10 +199,12 @@ final class CodePages {
                 continue;
             }
             if (block.valid) {
+                hooks.count(block);
                 block.invalidate();
-                long first = block.host & Cpu.PAGE_MASK;
-                if (block.secondHost != 0) {
-                    remove(first == page.host ? block.secondHost : first, block);
+                for (long other : block.pages()) {
+                    if (other != page.host) {
+                        remove(other, block);
+                    }
                 }
             }
         }
@@ -212,21 +230,25 @@ final class CodePages {
     }
 
     /** Installs a translation unless the code has changed meanwhile. */
-    synchronized void install(Block block, Translator.Translation translation) {
-        boolean current = true;
-        long covers = 0;
+    synchronized void install(Block entry, Translator.Translation translation) {
+        Map<Long, Long> granules = new TreeMap<>();
         for (Block part : translation.parts()) {
-            current &= part.valid;
-            covers |= part.covers(block.host & Cpu.PAGE_MASK);
+            if (!part.valid) {
+                return;
+            }
+            long page = part.host & Cpu.PAGE_MASK;
+            granules.merge(page, part.covers(page), (a, b) -> a | b);
         }
-        Page page = at(block.host);
-        if (!current || !block.valid || block.steps != null || page == null) {
+        if (!entry.valid || entry.region != null) {
             return;
         }
-        for (int i = 0; i < page.count; i++) {
-            if (page.blocks[i] == block) {
-                page.blocks[i] = block.translated(translation.region(), covers);
-                return;
+        entry.translated(
+                translation.region(),
+                granules.keySet().stream().mapToLong(Long::longValue).toArray(),
+                granules.values().stream().mapToLong(Long::longValue).toArray());
+        for (long host : granules.keySet()) {
+            if (host != (entry.host & Cpu.PAGE_MASK)) {
+                pageFor(host).add(entry);
             }
         }
     }

@@ -16,7 +16,17 @@ final class Compiler {
             ops[i] = op(insns[i]);
         }
         Term term = last.ends() ? term(last) : new Term.Fall(last.rip, last.next());
-        return new Block(rip, mode, host, second, insns, ops, term);
+        if (!c.vm.hooks().hooked(c.codeLinear(rip))) {
+            return new Block(rip, mode, host, second, insns, ops, term);
+        }
+        if (ops.length > 0) {
+            ops[0] = new Op.Hooked(rip, ops[0]);
+        } else {
+            term = new Term.Hooked(rip, term);
+        }
+        Block block = new Block(rip, mode, host, second, insns, ops, term);
+        block.hooked = true;
+        return block;
     }
 
     private static Op op(Insn in) {

@@ -179,6 +179,12 @@ public final class Cpu {
     /** A region left an instruction to the steps of its block. */
     boolean leaveToSteps;
 
+    /** Where time is counted in instructions: how many may have been executed when blocks stop. */
+    long limit = Long.MAX_VALUE;
+
+    /** Where time is counted in instructions: how many of the current block have been executed. */
+    int partial;
+
     Cpu(SoftVm vm, SoftVcpu vcpu, int index, CpuFeatures features) {
         this.vm = vm;
         this.vcpu = vcpu;
@@ -199,6 +205,7 @@ public final class Cpu {
     public CpuFault fault(int vector, int errorCode) {
         fault.vector = vector;
         fault.errorCode = errorCode;
+        fault.notCanonical = false;
         return fault;
     }
 

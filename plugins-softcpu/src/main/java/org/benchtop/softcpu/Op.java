@@ -23,6 +23,23 @@ abstract class Op {
         }
     }
 
+    /** An instruction with a callback. */
+    static final class Hooked extends Op {
+        private final long rip;
+        private final Op op;
+
+        Hooked(long rip, Op op) {
+            this.rip = rip;
+            this.op = op;
+        }
+
+        @Override
+        void run(Cpu c) {
+            c.vm.hooks().executes(c, rip);
+            op.run(c);
+        }
+    }
+
     /** Any instruction, through its handler. */
     static final class Generic extends Op {
         private final InsnHandler handler;

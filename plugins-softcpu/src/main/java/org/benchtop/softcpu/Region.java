@@ -1,15 +1,34 @@
 package org.benchtop.softcpu;
 
 import java.lang.invoke.VarHandle;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Hot code as JVM bytecode, made by {@link Translator}. Runs until it comes to something that it leaves to the steps of
  * blocks, with all state written back and RIP at the next instruction.
  */
 abstract class Region {
+    /** Code on other pages than the entry: the region may run while these addresses still lead to it. */
+    private Block[] elsewhere = {};
+    /** How many instructions it has: without jumping back, an execution has no more. */
+    int insns;
+
+    final void made(Block[] onOtherPages, int instructions) {
+        elsewhere = onOtherPages;
+        insns = instructions;
+    }
+
     /** Executes; never throws. */
     abstract void run(Cpu c);
+
+    /** Whether all of its code is where it was translated from. */
+    final boolean mapped(Cpu c) {
+        for (Block block : elsewhere) {
+            if (!c.maps(block)) {
+                return false;
+            }
+        }
+        return true;
+    }
 
     // ---- what generated code calls ----
 
@@ -35,19 +54,43 @@ abstract class Region {
         VarHandle.acquireFence();
     }
 
-    /** Ends a block that was translated: the region instead of its steps. */
-    static final class Entry extends Term {
-        private final Region region;
+    /** {@link #poll} where time is counted in instructions: also whether the rest may be too much. */
+    static boolean pollCounted(Cpu c, long executed, int insns) {
+        return SoftVcpu.pending(c) != 0 || c.instructions + executed + insns > c.limit;
+    }
 
-        Entry(Region region) {
-            this.region = region;
-        }
+    static boolean canonical(Cpu c, long address) {
+        return ControlFlow.canonical(c, address);
+    }
 
-        @Override
-        @Nullable
-        Block next(Cpu c) {
-            region.run(c);
-            return c.leaveToSteps ? null : c.cached(c.rip);
-        }
+    static boolean sseUsable(Cpu c) {
+        return (c.cr0 & (Cpu.CR0_EM | Cpu.CR0_TS)) == 0 && (c.cr4 & Cpu.CR4_OSFXSR) != 0;
+    }
+
+    /** The sum of 32-bit lanes. */
+    static long addDwords(long a, long b) {
+        long high = (a & 0xffff_ffff_0000_0000L) + (b & 0xffff_ffff_0000_0000L);
+        return high | a + b & 0xffff_ffffL;
+    }
+
+    static long subtractDwords(long a, long b) {
+        long high = (a & 0xffff_ffff_0000_0000L) - (b & 0xffff_ffff_0000_0000L);
+        return high | a - b & 0xffff_ffffL;
+    }
+
+    private static final long BYTE_TOPS = 0x8080_8080_8080_8080L;
+
+    static long addBytes(long a, long b) {
+        return (a & ~BYTE_TOPS) + (b & ~BYTE_TOPS) ^ (a ^ b) & BYTE_TOPS;
+    }
+
+    static long subtractBytes(long a, long b) {
+        return (a | BYTE_TOPS) - (b & ~BYTE_TOPS) ^ (a ^ ~b) & BYTE_TOPS;
+    }
+
+    static long equalBytes(long a, long b) {
+        long x = a ^ b;
+        long different = ((x & ~BYTE_TOPS) + ~BYTE_TOPS | x) & BYTE_TOPS;
+        return ((different ^ BYTE_TOPS) >>> 7) * 0xff;
     }
 }

@@ -44,6 +44,8 @@ final class SoftVcpu implements Vcpu {
     /** Requests that stay, and wake nobody. */
     private static final int MODES = STEP | BREAKPOINTS;
 
+    private static final int BYTES_OF_THE_LARGEST_OPERAND = 4096;
+
     private static final VarHandle PENDING;
     private static final VarHandle IN_GUEST;
 
@@ -87,6 +89,11 @@ final class SoftVcpu implements Vcpu {
     private long[] breakpoints = {};
     private long[] debugBreakpoints = {};
     private long stoppedAt = -1;
+    /** Deterministic mode: the count of instructions at which {@link #run} returns. */
+    private volatile long stopAfter = Long.MAX_VALUE;
+    /** Deterministic mode: found nothing to do in its last turn. */
+    private volatile boolean idle;
+
     private @Nullable Insn lastUndefined;
 
     SoftVcpu(SoftVm vm, int index) {
@@ -113,6 +120,10 @@ final class SoftVcpu implements Vcpu {
         int old = (int) PENDING.getAndBitwiseOr(cpu, bit);
         if ((old & bit) == 0 && parked) {
             LockSupport.unpark(runner);
+        }
+        Turns turns = vm.turns();
+        if (turns != null) {
+            turns.wake();
         }
     }
 
@@ -234,7 +245,8 @@ final class SoftVcpu implements Vcpu {
         runner = Thread.currentThread();
         enterGuest();
         try {
-            return closed ? VcpuExit.Kicked.INSTANCE : loop();
+            Turns turns = vm.turns();
+            return closed ? VcpuExit.Kicked.INSTANCE : turns == null ? loop() : loopInTurns(turns);
         } catch (Unimplemented e) {
             return failed(String.valueOf(e.getMessage()));
         } catch (Decoder.UnbackedCode e) {
@@ -264,7 +276,10 @@ final class SoftVcpu implements Vcpu {
                     park();
                     continue;
                 }
-                if ((cpu.pending & STEP) != 0) {
+                // A shadow of STI or MOV SS is one instruction long, not a block; without anything pending it does not
+                // matter.
+                boolean shadow = cpu.inhibit && (cpu.pending & BREAKPOINTS) == 0;
+                if (shadow || (cpu.pending & STEP) != 0) {
                     exit = step();
                     if (exit != null) {
                         return exit;
@@ -272,10 +287,166 @@ final class SoftVcpu implements Vcpu {
                     continue;
                 }
             }
-            VcpuExit exit = execute();
+            // Callbacks of accesses tell the instruction, which only the counting loop knows.
+            VcpuExit exit = vm.hooks().active() ? executeCounted() : execute();
             if (exit != null) {
                 return exit;
             }
+        }
+    }
+
+    // ---- deterministic mode ----
+
+    private VcpuExit loopInTurns(Turns turns) {
+        while (true) {
+            leaveGuest();
+            boolean mine = turns.await(this);
+            enterGuest();
+            if (!mine) {
+                clear(KICK);
+                exits.count(SoftExits.KICK);
+                return VcpuExit.Kicked.INSTANCE;
+            }
+            idle = false;
+            int pending = (int) PENDING.getVolatile(cpu);
+            if (pending != 0 || activity != Activity.RUNNING || cpu.halted) {
+                VcpuExit exit = serve(pending);
+                if (exit != null) {
+                    return exit;
+                }
+                if (activity != Activity.RUNNING || cpu.halted) {
+                    idle = true;
+                    leaveGuest();
+                    turns.pass(this, true);
+                    enterGuest();
+                    continue;
+                }
+            }
+            if (cpu.instructions >= stopAfter) {
+                stopAfter = Long.MAX_VALUE;
+                exits.count(SoftExits.DEBUG);
+                return new VcpuExit.Debug(cpu.rip);
+            }
+            turns.plan(cpu);
+            long before = cpu.instructions;
+            VcpuExit exit = (cpu.pending & STEP) != 0 ? step() : executeCounted();
+            cpu.partial = 0;
+            turns.executed(this, cpu.instructions - before);
+            if (exit != null) {
+                return exit;
+            }
+        }
+    }
+
+    /** Whether something is asked of a processor that has nothing to do. */
+    boolean called() {
+        return (pending(cpu) & ~(MODES | KICK)) != 0;
+    }
+
+    /** Whether another processor may give its turn to this one. */
+    boolean wantsTurn() {
+        return !idle && activity == Activity.RUNNING && !cpu.halted || called();
+    }
+
+    long stopAfter() {
+        return stopAfter;
+    }
+
+    @Override
+    public void stopAfter(long instructions) {
+        if (vm.turns() == null) {
+            throw BenchtopException.of(
+                    ErrorKind.UNSUPPORTED,
+                    vm.name() + ": only accel {type: soft, icount: true} stops after a number of instructions");
+        }
+        stopAfter = instructions;
+    }
+
+    /**
+     * {@link #execute} that stops after exactly {@link Cpu#limit} instructions, and looks at requests at the ends of blocks
+     * only, which are at the same addresses with and without translation.
+     */
+    private @Nullable VcpuExit executeCounted() {
+        Cpu c = cpu;
+        Block b;
+        c.partial = 0;
+        if (c.instructions >= c.limit) {
+            return null;
+        }
+        try {
+            b = builder.at(c.rip);
+        } catch (CpuFault fault) {
+            c.linkFrom = null;
+            return raise();
+        }
+        c.found(b);
+        if (breakpoints.length + debugBreakpoints.length != 0) {
+            VcpuExit exit = stopAtBreakpoint();
+            if (exit != null) {
+                return exit;
+            }
+            if (c.rip != b.rip) {
+                return null;
+            }
+        }
+        c.inhibit = false;
+        int hot = vm.hot() < 0 ? Integer.MAX_VALUE : vm.hot();
+        int i = 0;
+        try {
+            while (true) {
+                Block n;
+                Region region = b.region;
+                if (region != null
+                        && !c.leaveToSteps
+                        && c.pending == 0
+                        && c.instructions + region.insns <= c.limit
+                        && region.mapped(c)) {
+                    i = 0;
+                    region.run(c);
+                    n = c.cached(c.rip);
+                } else {
+                    Op[] ops = b.ops;
+                    c.leaveToSteps = false;
+                    c.current = b;
+                    int end = (int) Math.min(ops.length, c.limit - c.instructions);
+                    for (i = 0; i < end; i++) {
+                        c.partial = i;
+                        ops[i].run(c);
+                    }
+                    if (c.instructions + b.count > c.limit && end < b.count) {
+                        c.instructions += end;
+                        c.rip = b.ripAt(end);
+                        return null;
+                    }
+                    c.partial = i;
+                    n = b.term.next(c);
+                    c.instructions += b.count;
+                    c.partial = 0;
+                    if (++b.heat >= hot && worthATry(b.heat, hot)) {
+                        translate(b);
+                    }
+                }
+                if (n == null) {
+                    return null;
+                }
+                if (pending(c) != 0 || c.instructions >= c.limit) {
+                    c.rip = n.rip;
+                    return null;
+                }
+                b = n;
+            }
+        } catch (CpuFault fault) {
+            c.rip = b.ripAt(i);
+            c.instructions += i;
+            c.partial = 0;
+            return raise();
+        } catch (Op.StaleBlock stale) {
+            c.rip = b.ripAt(i);
+            c.instructions += i;
+            return null;
+        } catch (RuntimeException | Error e) {
+            c.rip = b.ripAt(i);
+            throw e;
         }
     }
 
@@ -290,13 +461,6 @@ final class SoftVcpu implements Vcpu {
             return raise();
         }
         c.found(b);
-        if (c.leaveToSteps) {
-            c.leaveToSteps = false;
-            Block steps = b.steps;
-            if (steps != null) {
-                b = steps;
-            }
-        }
         if (breakpoints.length + debugBreakpoints.length != 0) {
             VcpuExit exit = stopAtBreakpoint();
             if (exit != null) {
@@ -307,22 +471,34 @@ final class SoftVcpu implements Vcpu {
             }
         }
         c.inhibit = false;
-        int hot = vm.hot();
+        int hot = vm.hot() < 0 ? Integer.MAX_VALUE : vm.hot();
         int i = 0;
         try {
             while (true) {
-                Op[] ops = b.ops;
-                c.current = b;
-                for (i = 0; i < ops.length; i++) {
-                    ops[i].run(c);
-                }
-                Block n = b.term.next(c);
-                c.instructions += b.count;
-                if (++b.heat == hot) {
-                    translate(b);
-                }
-                if (n == null) {
-                    return null;
+                Block n;
+                Region region = b.region;
+                if (region != null && !c.leaveToSteps && region.mapped(c)) {
+                    i = 0;
+                    region.run(c);
+                    n = c.cached(c.rip);
+                    if (n == null) {
+                        return null;
+                    }
+                } else {
+                    Op[] ops = b.ops;
+                    c.leaveToSteps = false;
+                    c.current = b;
+                    for (i = 0; i < ops.length; i++) {
+                        ops[i].run(c);
+                    }
+                    n = b.term.next(c);
+                    c.instructions += b.count;
+                    if (++b.heat >= hot && worthATry(b.heat, hot)) {
+                        translate(b);
+                    }
+                    if (n == null) {
+                        return null;
+                    }
                 }
                 if (pending(c) != 0) {
                     c.rip = n.rip;
@@ -331,6 +507,9 @@ final class SoftVcpu implements Vcpu {
                 b = n;
             }
         } catch (CpuFault fault) {
+            if (fault.notCanonical) {
+                throughStack(b.insns[Math.min(i, b.insns.length - 1)]);
+            }
             c.rip = b.ripAt(i);
             c.instructions += i;
             return raise();
@@ -344,25 +523,33 @@ final class SoftVcpu implements Vcpu {
         }
     }
 
+    /** Later, when more code around it is known, a block may be worth what it was not before. */
+    private static boolean worthATry(int heat, int hot) {
+        return heat == hot || (heat & heat - 1) == 0;
+    }
+
     private void translate(Block block) {
         if (vm.options().jit()
+                && block.region == null
                 && block.mode == Cpu.MODE_64
                 && breakpoints.length + debugBreakpoints.length == 0
-                && !vm.hooks().active()) {
-            try {
-                Translator.Translation translation = Translator.translate(vm.code(), block, vm.multiprocessor());
-                if (translation != null) {
-                    vm.code().install(block, translation);
-                }
-            } catch (RuntimeException e) {
-                // The steps do the same, slower.
-                System.getLogger("org.benchtop.softcpu")
-                        .log(
-                                System.Logger.Level.WARNING,
-                                vm.name() + ": code at 0x" + Long.toHexString(block.rip) + " cannot be translated",
-                                e);
-            }
+                && !vm.hooks().active()
+                && !vm.hooks().counting()) {
+            vm.translate(block);
         }
+    }
+
+    /** An address that is not canonical gives #GP, but #SS where it was formed with the stack segment. */
+    private void throughStack(Insn in) {
+        CpuFault fault = cpu.fault;
+        long distance = fault.linear - cpu.offset(in);
+        boolean operand = in.memory
+                && (in.seg >= Cpu.FS || Long.compareUnsigned(distance + 64, 128 + BYTES_OF_THE_LARGEST_OPERAND) < 0);
+        boolean stack = operand ? in.seg == Cpu.SS : !Opcodes.accessesOnlyData(in);
+        if (stack) {
+            fault.vector = CpuFault.SS;
+        }
+        fault.notCanonical = false;
     }
 
     private @Nullable VcpuExit raise() {
@@ -531,13 +718,22 @@ final class SoftVcpu implements Vcpu {
     private @Nullable VcpuExit step() {
         Cpu c = cpu;
         boolean trap = (c.systemFlags & Flags.TF) != 0;
-        if (!trap && !singleStep) {
+        boolean tracing = vm.hooks().tracing();
+        if (!trap && !singleStep && !tracing) {
             clear(STEP);
         }
         c.inhibit = false;
         long rip = c.rip;
+        Insn stepped = null;
         try {
             Insn in = builder.single();
+            stepped = in;
+            if (tracing) {
+                vm.hooks().trace(c, in);
+            }
+            if (vm.hooks().hooked(c.codeLinear(rip))) {
+                vm.hooks().executes(c, rip);
+            }
             c.rip = in.next();
             InsnHandler handler = in.handler;
             if (handler == null) {
@@ -556,6 +752,9 @@ final class SoftVcpu implements Vcpu {
             }
         } catch (CpuFault fault) {
             c.rip = rip;
+            if (fault.notCanonical && stepped != null) {
+                throughStack(stepped);
+            }
             VcpuExit exit = raise();
             if (exit != null) {
                 return exit;
@@ -566,6 +765,13 @@ final class SoftVcpu implements Vcpu {
             return new VcpuExit.Debug(c.rip);
         }
         return null;
+    }
+
+    /** Tracing goes instruction by instruction. */
+    void tracingChanged() {
+        if (vm.hooks().tracing()) {
+            request(STEP);
+        }
     }
 
     boolean isBreakpoint(long linear) {
@@ -910,6 +1116,11 @@ final class SoftVcpu implements Vcpu {
     public OptionalLong translate(long virtualAddress) {
         long physical = cpu.mmu.peek(virtualAddress);
         return physical < 0 ? OptionalLong.empty() : OptionalLong.of(physical);
+    }
+
+    @Override
+    public OptionalLong instructions() {
+        return OptionalLong.of(cpu.instructions);
     }
 
     @Override

@@ -5,19 +5,25 @@ import java.lang.invoke.VarHandle;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.bus.AddressSpace;
 import org.benchtop.spi.bus.IoEventMatch;
+import org.benchtop.spi.cpu.AccessHook;
 import org.benchtop.spi.cpu.CpuHost;
 import org.benchtop.spi.cpu.CpuVm;
 import org.benchtop.spi.cpu.CpuVmConfig;
 import org.benchtop.spi.cpu.CpuVmFeatures;
+import org.benchtop.spi.cpu.ExecHook;
+import org.benchtop.spi.cpu.InstructionCount;
 import org.benchtop.spi.event.Doorbell;
 import org.benchtop.spi.irq.IrqChip;
 import org.benchtop.spi.memory.MemoryAccess;
+import org.benchtop.spi.time.VirtualTime;
 import org.jspecify.annotations.Nullable;
 
 /** A VM of the software CPU: its memory, its decoded code, and what its processors agree on. */
@@ -32,15 +38,22 @@ final class SoftVm implements CpuVm {
     private final CpuHost host;
     private final CpuFeatures features;
     private final PhysicalMemory memory = new PhysicalMemory();
-    private final CodePages code = new CodePages();
     private final List<SoftVcpu> vcpus = new CopyOnWriteArrayList<>();
     private final ReentrantLock exclusive = new ReentrantLock();
     private final DebugHooks hooks = new DebugHooks();
+    private final CodePages code = new CodePages(hooks);
     private volatile boolean stopped;
     private long pausedAt = -1;
     private volatile long pausedNanos;
     private boolean closed;
     private int hot = Translator.HOT;
+    /** Deterministic mode; null without. */
+    private final @Nullable Turns turns;
+    /** State of RDRAND in deterministic mode. */
+    private long random = 0x6a09_e667_f3bc_c908L;
+
+    private boolean background = true;
+    private @Nullable ExecutorService translator;
 
     SoftVm(SoftOptions options, CpuVmConfig config, CpuHost host) {
         if (config.cpus() < 1 || config.cpus() > MAX_CPUS) {
@@ -50,6 +63,7 @@ final class SoftVm implements CpuVm {
         this.config = config;
         this.host = host;
         this.features = CpuFeatures.of(config.model(), config.cpus());
+        this.turns = options.icount() ? new Turns(this) : null;
     }
 
     CpuHost host() {
@@ -287,7 +301,36 @@ final class SoftVm implements CpuVm {
     }
 
     long random() {
-        return BitOps.hostRandom();
+        if (turns == null) {
+            return BitOps.hostRandom();
+        }
+        // SplitMix64: every run gets the same numbers.
+        random += 0x9e37_79b9_7f4a_7c15L;
+        long z = (random ^ random >>> 30) * 0xbf58_476d_1ce4_e5b9L;
+        z = (z ^ z >>> 27) * 0x94d0_49bb_1331_11ebL;
+        return z ^ z >>> 31;
+    }
+
+    /** Deterministic mode; null without. */
+    @Nullable
+    Turns turns() {
+        return turns;
+    }
+
+    int cpus() {
+        return config.cpus();
+    }
+
+    @Override
+    public Optional<VirtualTime> virtualTime() {
+        return Optional.ofNullable(turns);
+    }
+
+    @Override
+    public void reset() {
+        if (turns != null) {
+            turns.reset();
+        }
     }
 
     // ---- watchpoints ----
@@ -305,15 +348,61 @@ final class SoftVm implements CpuVm {
         }
     }
 
+    private AutoCloseable added(Object hook) {
+        hooksChanged();
+        return () -> {
+            hooks.remove(hook);
+            hooksChanged();
+        };
+    }
+
+    private void hooksChanged() {
+        code.clear();
+        for (SoftVcpu vcpu : vcpus) {
+            vcpu.request(SoftVcpu.FLUSH);
+            vcpu.request(SoftVcpu.CODE);
+            vcpu.tracingChanged();
+        }
+    }
+
+    @Override
+    public AutoCloseable onExec(long virtualAddress, ExecHook hook) {
+        return added(hooks.add(virtualAddress, hook));
+    }
+
+    @Override
+    public AutoCloseable onAccess(
+            long virtualAddress, long lengthBytes, boolean reads, boolean writes, AccessHook hook) {
+        if (lengthBytes < 1) {
+            throw BenchtopException.config("a watched range of " + lengthBytes + " bytes");
+        }
+        return added(hooks.add(virtualAddress, lengthBytes, reads, writes, hook));
+    }
+
+    @Override
+    public AutoCloseable trace(ExecHook hook) {
+        return added(hooks.addTrace(hook));
+    }
+
+    @Override
+    public List<InstructionCount> countInstructions(boolean enabled) {
+        // Blocks are counted when they go.
+        code.clear();
+        List<InstructionCount> counts = hooks.counts();
+        hooks.counting(enabled);
+        hooksChanged();
+        return counts;
+    }
+
     void watchRead(Cpu c, long linear, int size) {
         if (hooks.active()) {
-            hooks.read(c, linear, size);
+            hooks.access(c, linear, size, false);
         }
     }
 
     void watchWrite(Cpu c, long linear, int size) {
         if (hooks.active()) {
-            hooks.write(c, linear, size);
+            hooks.access(c, linear, size, true);
         }
     }
 
@@ -321,6 +410,9 @@ final class SoftVm implements CpuVm {
 
     /** Nanoseconds that the VM has run. */
     long clockNanos() {
+        if (turns != null) {
+            return turns.nanoTime();
+        }
         return (pausedAt >= 0 ? pausedAt : System.nanoTime()) - pausedNanos;
     }
 
@@ -339,9 +431,30 @@ final class SoftVm implements CpuVm {
         return hot;
     }
 
-    /** For tests. */
+    /** For tests: also translates at once. */
     void hot(int executions) {
         hot = executions;
+        background = false;
+    }
+
+    /** Translates hot code, on a thread of its own. */
+    void translate(Block block) {
+        if (!background) {
+            Translator.install(this, block);
+            return;
+        }
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
+            if (translator == null) {
+                translator = Executors.newSingleThreadExecutor(task -> Thread.ofPlatform()
+                        .daemon(true)
+                        .name("benchtop-translator-" + name())
+                        .unstarted(task));
+            }
+            translator.execute(() -> Translator.install(this, block));
+        }
     }
 
     SoftOptions options() {
@@ -353,6 +466,9 @@ final class SoftVm implements CpuVm {
         vcpus.forEach(SoftVcpu::close);
         synchronized (this) {
             closed = true;
+            if (translator != null) {
+                translator.shutdownNow();
+            }
         }
     }
 

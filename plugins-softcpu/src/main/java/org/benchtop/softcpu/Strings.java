@@ -40,9 +40,14 @@ final class Strings {
         return down(c) ? -size : size;
     }
 
+    /** Repetitions go on to their end where each instruction counts as one. */
+    private static boolean mayStop(Cpu c) {
+        return c.pending != 0 && c.vm.turns() == null;
+    }
+
     /** Whether to stop and come back to the instruction. */
     private static boolean interrupted(Cpu c, Insn in) {
-        if (c.pending != 0) {
+        if (mayStop(c)) {
             c.rip = in.rip;
             return true;
         }
@@ -189,7 +194,7 @@ final class Strings {
             }
             if (run >= RUN) {
                 run = 0;
-                if (c.pending != 0) {
+                if (mayStop(c)) {
                     Alu.flags(c, Alu.CMP, size, a, b);
                     c.rip = in.rip;
                     return;
@@ -213,7 +218,7 @@ final class Strings {
             }
             if (run >= RUN) {
                 run = 0;
-                if (c.pending != 0) {
+                if (mayStop(c)) {
                     Alu.flags(c, Alu.CMP, size, a, b);
                     c.rip = in.rip;
                     return;

@@ -14,6 +14,16 @@ abstract class Term {
     /** Remembers a successor that {@link #next} asked for through {@link Cpu#wantsLink}. */
     void link(int slot, Block block) {}
 
+    /** A remembered successor by its address. */
+    @Nullable
+    Block successor(long rip) {
+        return null;
+    }
+
+    private static @Nullable Block ifAt(@Nullable Block link, long rip) {
+        return link != null && link.rip == rip && link.valid ? link : null;
+    }
+
     static final Term STALE = new Term() {
         @Override
         @Nullable
@@ -40,6 +50,24 @@ abstract class Term {
             c.rip = next;
             handler.execute(c, insn);
             return null;
+        }
+    }
+
+    /** A terminator with a callback. */
+    static final class Hooked extends Term {
+        private final long rip;
+        private final Term term;
+
+        Hooked(long rip, Term term) {
+            this.rip = rip;
+            this.term = term;
+        }
+
+        @Override
+        @Nullable
+        Block next(Cpu c) {
+            c.vm.hooks().executes(c, rip);
+            return term.next(c);
         }
     }
 
@@ -89,6 +117,12 @@ abstract class Term {
         void link(int slot, Block block) {
             link = block;
         }
+
+        @Override
+        @Nullable
+        Block successor(long rip) {
+            return ifAt(link, rip);
+        }
     }
 
     /** JMP near, direct. */
@@ -115,6 +149,12 @@ abstract class Term {
         @Override
         void link(int slot, Block block) {
             link = block;
+        }
+
+        @Override
+        @Nullable
+        Block successor(long rip) {
+            return ifAt(link, rip);
         }
     }
 
@@ -147,6 +187,12 @@ abstract class Term {
         @Override
         void link(int slot, Block block) {
             link = block;
+        }
+
+        @Override
+        @Nullable
+        Block successor(long rip) {
+            return ifAt(link, rip);
         }
     }
 
@@ -243,6 +289,12 @@ abstract class Term {
             } else {
                 fallen = block;
             }
+        }
+
+        @Override
+        @Nullable
+        Block successor(long rip) {
+            return ifAt(rip == target ? taken : fallen, rip);
         }
     }
 

@@ -3,6 +3,7 @@ package org.benchtop.softcpu;
 import java.lang.classfile.ClassFile;
 import java.lang.classfile.CodeBuilder;
 import java.lang.classfile.Label;
+import java.lang.classfile.Opcode;
 import java.lang.constant.ClassDesc;
 import java.lang.constant.ConstantDescs;
 import java.lang.constant.MethodTypeDesc;
@@ -12,26 +13,30 @@ import java.lang.reflect.AccessFlag;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.benchtop.softcpu.fp.FpuState;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Translates hot integer code of 64-bit mode to JVM bytecode, one hidden class per region. A region is a set of blocks of one
- * page that lead to each other by direct jumps, entered at one of them. Registers and flags are local variables; they are
- * written back where the region is left: at a jump out of it, at an instruction that is not translated, when somebody asks
- * for the processor, and when an access misses the TLB. In the last case the steps of the block execute the instruction, so
- * that faults and devices are theirs alone.
+ * Translates hot code of 64-bit mode to JVM bytecode, one hidden class per region. A region is a set of blocks that were
+ * executed often and lead to each other by direct jumps and calls, entered at one of them; a return looks for the return
+ * sites of the region's calls. Registers and flags are local variables; they are written back where the region is left: at a
+ * jump out of it, at an instruction that is not translated, when somebody asks for the processor, and when an access misses
+ * the TLB. In the last case the steps of the block execute the instruction, so that faults and devices are theirs alone.
  */
 final class Translator {
     /** Executions of a block before it is translated. */
-    static final int HOT = 100_000;
+    static final int HOT = 1 << 16;
 
     /** Blocks that were executed less often than this part of the entry are left out. */
     private static final int COLD = 64;
 
     private static final int MAX_INSNS = 120;
+    private static final int MAX_PAGES = 4;
+    private static final int MAX_RETURN_SITES = 8;
     /** Without a loop, fewer instructions do not pay for loading and storing all registers. */
     private static final int WORTHWHILE_INSNS = 16;
 
@@ -39,14 +44,16 @@ final class Translator {
     private static final ClassDesc CPU = desc(Cpu.class);
     private static final ClassDesc MEMORY = desc(HostMemory.class);
     private static final ClassDesc FLAGS = desc(Flags.class);
+    private static final ClassDesc FPU = desc(FpuState.class);
+    private static final ClassDesc MATH = desc(Math.class);
     private static final ClassDesc LONG = ConstantDescs.CD_Long;
     private static final ClassDesc INTEGER = ConstantDescs.CD_Integer;
     private static final ClassDesc J = ConstantDescs.CD_long;
     private static final ClassDesc I = ConstantDescs.CD_int;
     private static final ClassDesc Z = ConstantDescs.CD_boolean;
-    private static final ClassDesc V = ConstantDescs.CD_void;
+    private static final ClassDesc VOID = ConstantDescs.CD_void;
     private static final ClassDesc WORDS = J.arrayType();
-    private static final MethodTypeDesc RUN = MethodTypeDesc.of(V, CPU);
+    private static final MethodTypeDesc RUN = MethodTypeDesc.of(VOID, CPU);
     private static final MethodTypeDesc TRANSLATE = MethodTypeDesc.of(J, WORDS, J, I);
     private static final MethodTypeDesc CONDITION = MethodTypeDesc.of(Z, I, I, J, J, J);
     private static final MethodTypeDesc CARRY = MethodTypeDesc.of(Z, I, J, J, J);
@@ -68,6 +75,12 @@ final class Translator {
     private static final int T0 = 51;
     private static final int T1 = 53;
     private static final int T2 = 55;
+    private static final int FS_BASE = 57;
+    private static final int GS_BASE = 59;
+    /** The vector registers. */
+    private static final int V = 61;
+    private static final int LOW = 62;
+    private static final int HIGH = 64;
 
     private static ClassDesc desc(Class<?> c) {
         return c.describeConstable().orElseThrow();
@@ -76,37 +89,63 @@ final class Translator {
     /** A block with the number of its instructions that are translated. */
     private record Part(Block block, int translated, Label label) {}
 
+    private final SoftVm vm;
     private final CodePages pages;
     private final Block entry;
     /** Loads of guest memory must stay in order: other processors write it. */
     private final boolean ordered;
 
     private final Map<Long, Part> parts = new LinkedHashMap<>();
+    private final List<Long> returnSites = new ArrayList<>();
     private CodeBuilder code;
     private Label tail;
     private Label stepsTail;
     private final List<Runnable> exits = new ArrayList<>();
     private int currentCount;
+    private int insnCount;
+    /** General registers that are read or written, and those that are written. */
+    private int used;
+
+    private int written;
+    private boolean usesFs;
+    private boolean usesGs;
+    private boolean usesVectors;
+    /** The kind of the flags where it is known while code is emitted, or -1. */
+    private int knownKind = -1;
 
     @SuppressWarnings("NullAway.Init") // code and labels are set before anything is emitted
-    private Translator(CodePages pages, Block entry, boolean ordered) {
-        this.pages = pages;
-        this.ordered = ordered;
+    private Translator(SoftVm vm, Block entry) {
+        this.vm = vm;
+        this.pages = vm.code();
         this.entry = entry;
+        this.ordered = vm.multiprocessor();
     }
 
     /** A region and the blocks that it was made of. */
     record Translation(Region region, List<Block> parts) {}
 
-    /** The translation of the code that starts with a block; null if too little of it can be translated. */
-    static @Nullable Translation translate(CodePages pages, Block entry, boolean ordered) {
-        return new Translator(pages, entry, ordered).translate();
+    /** Translates the code that starts with a block, if that pays, and makes processors use it. Any thread. */
+    static void install(SoftVm vm, Block entry) {
+        try {
+            Translation translation = entry.valid && entry.region == null ? new Translator(vm, entry).translate() : null;
+            if (translation != null) {
+                vm.code().install(entry, translation);
+            }
+        } catch (RuntimeException e) {
+            // The steps do the same, slower.
+            System.getLogger("org.benchtop.softcpu")
+                    .log(
+                            System.Logger.Level.WARNING,
+                            vm.name() + ": code at 0x" + Long.toHexString(entry.rip) + " cannot be translated",
+                            e);
+        }
     }
 
     private @Nullable Translation translate() {
         if (!worthwhile()) {
             return null;
         }
+        findUses();
         byte[] bytes = ClassFile.of(
                         ClassFile.DebugElementsOption.DROP_DEBUG, ClassFile.LineNumbersOption.DROP_LINE_NUMBERS)
                 .build(
@@ -121,14 +160,26 @@ final class Translator {
                                                 .invokespecial(REGION, "<init>", ConstantDescs.MTD_void)
                                                 .return_())
                                 .withMethodBody("run", RUN, 0, this::emit));
+        Region region;
         try {
             MethodHandles.Lookup hidden = LOOKUP.defineHiddenClass(bytes, false);
-            Region region = (Region) hidden.findConstructor(hidden.lookupClass(), MethodType.methodType(void.class))
+            region = (Region) hidden.findConstructor(hidden.lookupClass(), MethodType.methodType(void.class))
                     .invoke();
-            return new Translation(region, chosen.stream().map(Chosen::block).toList());
         } catch (Throwable e) {
             throw new IllegalStateException("translated code is not accepted", e);
         }
+        List<Block> elsewhere = new ArrayList<>();
+        for (Chosen c : chosen) {
+            if (page(c.block) != page(entry) && elsewhere.stream().noneMatch(b -> page(b) == page(c.block))) {
+                elsewhere.add(c.block);
+            }
+        }
+        region.made(elsewhere.toArray(new Block[0]), insnCount);
+        return new Translation(region, chosen.stream().map(Chosen::block).toList());
+    }
+
+    private static long page(Block block) {
+        return block.rip & Cpu.PAGE_MASK;
     }
 
     // ---- which blocks ----
@@ -139,14 +190,18 @@ final class Translator {
         Deque<Block> open = new ArrayDeque<>();
         open.add(entry);
         Map<Long, Integer> found = new LinkedHashMap<>();
-        List<Block> blocks = new ArrayList<>();
+        Map<Long, Long> hosts = new HashMap<>();
         while (!open.isEmpty()) {
             Block block = open.poll();
-            if (found.containsKey(block.rip) || insns >= MAX_INSNS || block.secondHost != 0) {
+            if (found.containsKey(block.rip) || insns >= MAX_INSNS || block.secondHost != 0 || !block.valid || block.hooked) {
+                continue;
+            }
+            Long host = hosts.get(page(block));
+            if (host == null ? hosts.size() == MAX_PAGES : host != (block.host & Cpu.PAGE_MASK)) {
                 continue;
             }
             int translated = 0;
-            while (translated < block.insns.length && TranslatedInsns.supports(block.insns[translated])) {
+            while (translated < block.insns.length && supports(block.insns[translated])) {
                 translated++;
             }
             if (block == entry && translated < block.insns.length) {
@@ -156,29 +211,55 @@ final class Translator {
                 continue;
             }
             found.put(block.rip, translated);
-            blocks.add(block);
+            hosts.put(page(block), block.host & Cpu.PAGE_MASK);
+            chosen.add(new Chosen(block, translated));
             insns += translated;
             if (translated < block.insns.length) {
                 continue;
             }
             for (long target : targets(block)) {
                 loops |= found.containsKey(target);
-                if (((target ^ entry.rip) & Cpu.PAGE_MASK) == 0) {
-                    Block next = pages.find((entry.host & Cpu.PAGE_MASK) | target & 4095, target, entry.mode);
-                    if (next != null && (next.heat >= entry.heat / COLD || next == entry)) {
-                        open.add(next);
-                    }
+                Block next = pages.at(target, block, entry.mode);
+                if (next != null && (next.heat >= entry.heat / COLD || next.region != null)) {
+                    open.add(next);
                 }
             }
         }
-        if (!loops && insns < WORTHWHILE_INSNS) {
-            return false;
+        for (Chosen c : chosen) {
+            Insn last = c.block.insns[c.block.insns.length - 1];
+            if (c.translated == c.block.insns.length
+                    && TranslatedInsns.isCall(last)
+                    && found.containsKey(last.next())
+                    && returnSites.size() < MAX_RETURN_SITES) {
+                returnSites.add(last.next());
+            }
         }
-        for (Block block : blocks) {
-            Integer translated = found.get(block.rip);
-            chosen.add(new Chosen(block, translated == null ? 0 : translated));
+        insnCount = insns;
+        return loops || insns >= WORTHWHILE_INSNS;
+    }
+
+    private boolean supports(Insn in) {
+        return TranslatedInsns.supports(in, vm.cpuFeatures());
+    }
+
+    private void findUses() {
+        for (Chosen c : chosen) {
+            for (int i = 0; i < c.translated; i++) {
+                Insn in = c.block.insns[i];
+                boolean vector = TranslatedInsns.isVector(in);
+                usesVectors |= vector;
+                if (in.memory) {
+                    used |= 1 << in.base | 1 << in.index;
+                    usesFs |= in.seg == Cpu.FS;
+                    usesGs |= in.seg == Cpu.GS;
+                }
+                int registers = TranslatedInsns.registers(in);
+                used |= registers;
+                written |= registers;
+            }
         }
-        return true;
+        used &= 0xffff;
+        written &= 0xffff;
     }
 
     private record Chosen(Block block, int translated) {}
@@ -190,10 +271,13 @@ final class Translator {
         if (!last.ends()) {
             return new long[] {last.next()};
         }
-        if (TranslatedInsns.isBranch(last)) {
+        if (TranslatedInsns.isBranch(last) || TranslatedInsns.isCall(last)) {
             return new long[] {last.next() + last.imm, last.next()};
         }
-        return new long[] {last.next() + last.imm};
+        if (TranslatedInsns.isJump(last)) {
+            return new long[] {last.next() + last.imm};
+        }
+        return new long[0];
     }
 
     // ---- code ----
@@ -205,17 +289,28 @@ final class Translator {
         for (Chosen c : chosen) {
             parts.put(c.block.rip, new Part(c.block, c.translated, code.newLabel()));
         }
+        if (usesVectors) {
+            Label usable = code.newLabel();
+            code.aload(C).invokestatic(REGION, "sseUsable", MethodTypeDesc.of(Z, CPU)).ifne(usable);
+            code.aload(C).iconst_1().putfield(CPU, "leaveToSteps", Z).return_();
+            code.labelBinding(usable);
+            code.aload(C).getfield(CPU, "fpu", FPU).getfield(FPU, "ymm", WORDS).astore(V);
+        }
         code.aload(C).getfield(CPU, "r", WORDS).astore(R);
         code.aload(C).getfield(CPU, "tlb", WORDS).astore(TLB);
         for (int i = 0; i < 16; i++) {
-            code.aload(R).loadConstant(i).laload().lstore(REGISTERS + 2 * i);
+            if ((used & 1 << i) != 0) {
+                code.aload(R).loadConstant(i).laload().lstore(REGISTERS + 2 * i);
+            }
         }
+        segmentBase(usesFs, Cpu.FS, FS_BASE);
+        segmentBase(usesGs, Cpu.GS, GS_BASE);
         code.aload(C).getfield(CPU, "ccKind", I).istore(KIND);
         code.aload(C).getfield(CPU, "ccRes", J).lstore(RES);
         code.aload(C).getfield(CPU, "ccA", J).lstore(A);
         code.aload(C).getfield(CPU, "ccB", J).lstore(B);
         code.lconst_0().lstore(COUNT);
-        for (int t : new int[] {RIP, ADDRESS, HOST, T0, T1, T2}) {
+        for (int t : new int[] {RIP, ADDRESS, HOST, T0, T1, T2, LOW, HIGH}) {
             code.lconst_0().lstore(t);
         }
         for (Part part : parts.values()) {
@@ -228,7 +323,9 @@ final class Translator {
         code.aload(C).iconst_1().putfield(CPU, "leaveToSteps", Z);
         code.labelBinding(tail);
         for (int i = 0; i < 16; i++) {
-            code.aload(R).loadConstant(i).lload(REGISTERS + 2 * i).lastore();
+            if ((written & 1 << i) != 0) {
+                code.aload(R).loadConstant(i).lload(REGISTERS + 2 * i).lastore();
+            }
         }
         code.aload(C).iload(KIND).putfield(CPU, "ccKind", I);
         code.aload(C).lload(RES).putfield(CPU, "ccRes", J);
@@ -237,6 +334,16 @@ final class Translator {
         code.aload(C).dup().getfield(CPU, "instructions", J).lload(COUNT).ladd().putfield(CPU, "instructions", J);
         code.aload(C).lload(RIP).putfield(CPU, "rip", J);
         code.return_();
+    }
+
+    private void segmentBase(boolean isUsed, int seg, int local) {
+        if (isUsed) {
+            code.aload(C)
+                    .getfield(CPU, "segBase", WORDS)
+                    .loadConstant(seg)
+                    .laload()
+                    .lstore(local);
+        }
     }
 
     private void leave(long rip, boolean toSteps, int executed) {
@@ -264,21 +371,13 @@ final class Translator {
 
     private void part(Part part) {
         code.labelBinding(part.label);
+        knownKind = -1;
         Insn[] insns = part.block.insns;
         for (int i = 0; i < part.translated; i++) {
             currentCount = i;
             Insn in = insns[i];
             if (in.ends()) {
-                currentCount = i + 1;
-                if (TranslatedInsns.isBranch(in)) {
-                    Label taken = code.newLabel();
-                    condition(in.opcode & 15, taken);
-                    go(in.rip, in.next());
-                    code.labelBinding(taken);
-                    go(in.rip, in.next() + in.imm);
-                } else {
-                    go(in.rip, in.next() + in.imm);
-                }
+                end(in, i);
                 return;
             }
             insn(in);
@@ -292,6 +391,96 @@ final class Translator {
         }
     }
 
+    private void end(Insn in, int index) {
+        if (TranslatedInsns.isBranch(in)) {
+            currentCount = index + 1;
+            Label taken = code.newLabel();
+            condition(in.opcode & 15, taken);
+            go(in.rip, in.next());
+            code.labelBinding(taken);
+            go(in.rip, in.next() + in.imm);
+            return;
+        }
+        if (TranslatedInsns.isJump(in)) {
+            currentCount = index + 1;
+            go(in.rip, in.next() + in.imm);
+            return;
+        }
+        if (TranslatedInsns.isReturn(in)) {
+            returning(in, index);
+            return;
+        }
+        boolean direct = in.opcode == 0xe8;
+        if (!direct) {
+            pushRm(in, 8, true);
+            code.lstore(RIP);
+            checkCanonical(in);
+        }
+        if (direct || in.extension() == 2) {
+            code.loadConstant(in.next()).lstore(T0);
+            push(in);
+        }
+        currentCount = index + 1;
+        if (direct) {
+            go(in.rip, in.next() + in.imm);
+        } else {
+            addCount(currentCount);
+            code.goto_(tail);
+        }
+    }
+
+    /** Leaves the instruction to the steps if what is in RIP may not be jumped to. */
+    private void checkCanonical(Insn in) {
+        code.aload(C).lload(RIP).invokestatic(REGION, "canonical", MethodTypeDesc.of(Z, CPU, J));
+        code.ifeq(exitToSteps(in.rip));
+    }
+
+    /** Pushes T0. */
+    private void push(Insn in) {
+        get(Cpu.RSP);
+        code.loadConstant(8L).lsub().lstore(ADDRESS);
+        translateAddress(in, 8, true);
+        storeLocal(T0, 8);
+        code.lload(ADDRESS);
+        set(Cpu.RSP, 8);
+    }
+
+    private void returning(Insn in, int index) {
+        long extra = 8 + (in.opcode == 0xc2 ? in.imm & 0xffff : 0);
+        get(Cpu.RSP);
+        code.lstore(ADDRESS);
+        translateAddress(in, 8, false);
+        pushLoaded(8, true);
+        code.lstore(RIP);
+        checkCanonical(in);
+        code.lload(ADDRESS).loadConstant(extra).ladd();
+        set(Cpu.RSP, 8);
+        addCount(index + 1);
+        if (returnSites.isEmpty()) {
+            code.goto_(tail);
+            return;
+        }
+        poll();
+        code.ifne(tail);
+        for (long site : returnSites) {
+            Part next = parts.get(site);
+            if (next != null) {
+                code.lload(RIP).loadConstant(site).lcmp().ifeq(next.label);
+            }
+        }
+        code.goto_(tail);
+    }
+
+    /** Pushes whether to leave. */
+    private void poll() {
+        if (vm.options().icount()) {
+            code.aload(C).lload(COUNT).loadConstant(insnCount);
+            code.invokestatic(REGION, "pollCounted", MethodTypeDesc.of(Z, CPU, J, I));
+        } else {
+            code.aload(C).invokestatic(REGION, "poll", MethodTypeDesc.of(Z, CPU));
+        }
+    }
+
     /** Continues at an address, inside the region if it is there. */
     private void go(long from, long target) {
         Part next = parts.get(target);
@@ -302,7 +491,7 @@ final class Translator {
         addCount(currentCount);
         if (target <= from) {
             Label on = code.newLabel();
-            code.aload(C).invokestatic(REGION, "poll", MethodTypeDesc.of(Z, CPU));
+            poll();
             code.ifeq(on);
             leave(target, false, 0);
             code.labelBinding(on);
@@ -310,33 +499,70 @@ final class Translator {
         code.goto_(next.label);
     }
 
+    /** Jumps if a condition holds. */
     private void condition(int cc, Label taken) {
-        pushCondition(cc);
-        code.ifne(taken);
+        boolean negated = (cc & 1) != 0;
+        int test = cc >> 1;
+        boolean results = knownKind > Flags.EXPLICIT;
+        if (results && test == 2) {
+            code.lload(RES).lconst_0().lcmp();
+            jump(negated ? Opcode.IFNE : Opcode.IFEQ, taken);
+        } else if (results && test == 4 || knownKind == Flags.LOGIC && test == 6) {
+            code.lload(RES).lconst_0().lcmp();
+            jump(negated ? Opcode.IFGE : Opcode.IFLT, taken);
+        } else if (knownKind == Flags.SUB && (test == 1 || test == 3)) {
+            code.lload(A).lload(B).invokestatic(LONG, "compareUnsigned", MethodTypeDesc.of(I, J, J));
+            jump(test == 1 ? negated ? Opcode.IFGE : Opcode.IFLT : negated ? Opcode.IFGT : Opcode.IFLE, taken);
+        } else if (knownKind == Flags.SUB && (test == 6 || test == 7)) {
+            code.lload(A).lload(B).lcmp();
+            jump(test == 6 ? negated ? Opcode.IFGE : Opcode.IFLT : negated ? Opcode.IFGT : Opcode.IFLE, taken);
+        } else if (knownKind == Flags.LOGIC && test == 7) {
+            code.lload(RES).lconst_0().lcmp();
+            jump(negated ? Opcode.IFGT : Opcode.IFLE, taken);
+        } else {
+            code.loadConstant(cc);
+            pushKind();
+            code.lload(RES).lload(A).lload(B).invokestatic(FLAGS, "condition", CONDITION);
+            code.ifne(taken);
+        }
+    }
+
+    private void jump(Opcode opcode, Label target) {
+        code.branch(opcode, target);
+    }
+
+    private void pushKind() {
+        if (knownKind >= 0) {
+            code.loadConstant(knownKind);
+        } else {
+            code.iload(KIND);
+        }
     }
 
     private void pushCondition(int cc) {
-        code.loadConstant(cc).iload(KIND).lload(RES).lload(A).lload(B);
-        code.invokestatic(FLAGS, "condition", CONDITION);
+        Label holds = code.newLabel();
+        Label done = code.newLabel();
+        condition(cc, holds);
+        code.iconst_0().goto_(done).labelBinding(holds).iconst_1().labelBinding(done);
     }
 
     private void pushCarry() {
-        code.iload(KIND)
-                .lload(RES)
-                .lload(A)
-                .lload(B)
-                .invokestatic(FLAGS, "cf", CARRY)
-                .i2l();
+        pushKind();
+        code.lload(RES).lload(A).lload(B).invokestatic(FLAGS, "cf", CARRY).i2l();
     }
 
     private void get(int register) {
         code.lload(REGISTERS + 2 * register);
     }
 
-    /** Sets a register of 4 or 8 bytes from the stack. */
+    /** Sets a register of 1, 4 or 8 bytes from the stack. */
     private void set(int register, int size) {
         if (size == 4) {
             code.loadConstant(0xffff_ffffL).land();
+        } else if (size == 1) {
+            code.loadConstant(0xffL).land();
+            get(register);
+            code.loadConstant(~0xffL).land().lor();
         }
         code.lstore(REGISTERS + 2 * register);
     }
@@ -421,11 +647,14 @@ final class Translator {
         if (size != 8) {
             code.l2i();
         }
-        code.invokestatic(MEMORY, "set" + 8 * size, MethodTypeDesc.of(V, J, size == 8 ? J : I));
+        code.invokestatic(MEMORY, "set" + 8 * size, MethodTypeDesc.of(VOID, J, size == 8 ? J : I));
     }
 
     private void memoryOperand(Insn in, int size, boolean write) {
         pushAddress(in);
+        if (in.seg >= Cpu.FS) {
+            code.lload(in.seg == Cpu.FS ? FS_BASE : GS_BASE).ladd();
+        }
         code.lstore(ADDRESS);
         translateAddress(in, size, write);
     }
@@ -447,6 +676,7 @@ final class Translator {
 
     private void kind(int kind) {
         code.loadConstant(kind).istore(KIND);
+        knownKind = kind;
     }
 
     private void insn(Insn in) {
@@ -463,12 +693,7 @@ final class Translator {
         if (opcode >= 0x50 && opcode < 0x58) {
             get(in.rm);
             code.lstore(T0);
-            get(Cpu.RSP);
-            code.loadConstant(8L).lsub().lstore(ADDRESS);
-            translateAddress(in, 8, true);
-            storeLocal(T0, 8);
-            code.lload(ADDRESS);
-            set(Cpu.RSP, 8);
+            push(in);
             return;
         }
         if (opcode >= 0x58 && opcode < 0x60) {
@@ -481,9 +706,13 @@ final class Translator {
             set(in.rm, 8);
             return;
         }
-        if (opcode >= 0xb8 && opcode < 0xc0) {
+        if (opcode >= 0xb0 && opcode < 0xc0) {
             code.loadConstant(in.imm);
             set(in.rm, size);
+            return;
+        }
+        if (opcode > 0x90 && opcode < 0x98) {
+            exchange(Cpu.RAX, in.rm, size);
             return;
         }
         switch (opcode) {
@@ -513,7 +742,21 @@ final class Translator {
                     set(in.rm, size);
                 }
             }
-            case 0x8b -> {
+            case 0x68, 0x6a -> {
+                code.loadConstant(in.imm).lstore(T0);
+                push(in);
+            }
+            case 0x87 -> exchange(in.reg, in.rm, size);
+            case 0xc9 -> {
+                get(Cpu.RBP);
+                code.lstore(ADDRESS);
+                translateAddress(in, 8, false);
+                code.lload(ADDRESS).loadConstant(8L).ladd();
+                set(Cpu.RSP, 8);
+                pushLoaded(8, true);
+                set(Cpu.RBP, 8);
+            }
+            case 0x8a, 0x8b -> {
                 pushRm(in, size, false);
                 set(in.reg, size);
             }
@@ -555,6 +798,15 @@ final class Translator {
             case 0xf6, 0xf7 -> group3(in);
             default -> incrementOrDecrement(in);
         }
+    }
+
+    private void exchange(int a, int b, int size) {
+        get(a);
+        code.lstore(T0);
+        get(b);
+        set(a, size);
+        code.lload(T0);
+        set(b, size);
     }
 
     private void operation(int op) {
@@ -624,6 +876,7 @@ final class Translator {
             code.goto_(done).labelBinding(plain);
             kind(op == Alu.ADC ? Flags.ADD : Flags.SUB);
             code.labelBinding(done);
+            knownKind = -1;
         } else if (op == Alu.ADD || op == Alu.SUB || op == Alu.CMP) {
             code.lload(T0).lstore(A).lload(T1).lstore(B);
             kind(op == Alu.ADD ? Flags.ADD : Flags.SUB);
@@ -643,7 +896,7 @@ final class Translator {
         if (size == 8) {
             code.lload(T0)
                     .lload(T1)
-                    .invokestatic(ClassDesc.of("java.lang.Math"), "multiplyHigh", MethodTypeDesc.of(J, J, J));
+                    .invokestatic(MATH, "multiplyHigh", MethodTypeDesc.of(J, J, J));
             code.lload(T2).loadConstant(63).lshr();
         } else {
             code.lload(T2).lload(RES);
@@ -756,6 +1009,7 @@ final class Translator {
                 code.loadConstant(-1L).lxor();
                 set(in.rm, size);
             }
+            case 4, 5 -> multiplyAccumulator(in, in.extension() == 5);
             default -> {
                 get(in.rm);
                 signExtend(size);
@@ -767,6 +1021,52 @@ final class Translator {
                 set(in.rm, size);
             }
         }
+    }
+
+    /** MUL and IMUL of the accumulator: CF and OF tell whether the upper half matters. */
+    private void multiplyAccumulator(Insn in, boolean signed) {
+        int size = in.size;
+        pushRm(in, size, signed);
+        code.lstore(T0);
+        get(Cpu.RAX);
+        if (signed) {
+            signExtend(size);
+        } else if (size == 4) {
+            code.loadConstant(0xffff_ffffL).land();
+        }
+        code.lstore(T1);
+        code.lload(T0).lload(T1).lmul().lstore(RES);
+        if (size == 8) {
+            code.lload(T1).lload(T0);
+            code.invokestatic(MATH, signed ? "multiplyHigh" : "unsignedMultiplyHigh", MethodTypeDesc.of(J, J, J));
+        } else {
+            code.lload(RES).loadConstant(32).lshr();
+        }
+        code.lstore(T2);
+        code.lload(RES);
+        set(Cpu.RAX, size);
+        code.lload(T2);
+        set(Cpu.RDX, size);
+        code.lload(RES);
+        signExtend(size);
+        code.lstore(RES);
+        Label fits = code.newLabel();
+        Label done = code.newLabel();
+        code.lload(T2);
+        if (size == 4) {
+            signExtend(4);
+        }
+        if (signed) {
+            code.lload(RES).loadConstant(63).lshr();
+        } else {
+            code.lconst_0();
+        }
+        code.lcmp().ifeq(fits);
+        code.lconst_1().lstore(B).goto_(done);
+        code.labelBinding(fits).lconst_0().lstore(B);
+        code.labelBinding(done);
+        code.lload(B).lstore(A);
+        kind(Flags.SHIFT);
     }
 
     private void incrementOrDecrement(Insn in) {
@@ -802,6 +1102,20 @@ final class Translator {
     private void twoByte(Insn in) {
         int opcode = in.opcode;
         int size = in.operandSize;
+        if (TranslatedInsns.isVector(in)) {
+            vector(in);
+            return;
+        }
+        if (opcode >= 0xc8 && opcode < 0xd0) {
+            get(in.rm);
+            if (size == 8) {
+                code.invokestatic(LONG, "reverseBytes", MethodTypeDesc.of(J, J));
+            } else {
+                code.l2i().invokestatic(INTEGER, "reverseBytes", MethodTypeDesc.of(I, I)).i2l();
+            }
+            set(in.rm, size);
+            return;
+        }
         if (opcode >= 0x40 && opcode < 0x50) {
             pushRm(in, size, false);
             code.lstore(T0);
@@ -858,5 +1172,133 @@ final class Translator {
                 // a form of NOP
             }
         }
+    }
+
+    // ---- vectors ----
+
+    private void vector(Insn in) {
+        int x = in.reg << 2;
+        int y = in.rm << 2;
+        switch (in.opcode) {
+            case 0x10, 0x28, 0x6f -> {
+                source(in, TranslatedInsns.needsAlignment(in));
+                code.aload(V).loadConstant(x).lload(LOW).lastore();
+                code.aload(V).loadConstant(x + 1).lload(HIGH).lastore();
+            }
+            case 0x11, 0x29, 0x7f -> {
+                if (!in.memory) {
+                    copy(x, y);
+                    copy(x + 1, y + 1);
+                    return;
+                }
+                memoryVector(in, true, TranslatedInsns.needsAlignment(in));
+                storeWord(x, 0);
+                storeWord(x + 1, 8);
+            }
+            case 0x73 -> {
+                for (int word = 0; word < 2; word++) {
+                    code.aload(V).loadConstant(y + word);
+                    code.aload(V).loadConstant(y + word).laload().loadConstant((int) in.imm);
+                    if (in.extension() == 2) {
+                        code.lushr();
+                    } else {
+                        code.lshl();
+                    }
+                    code.lastore();
+                }
+            }
+            case 0x6e -> {
+                pushRm(in, in.w ? 8 : 4, false);
+                code.lstore(LOW).aload(V).loadConstant(x).lload(LOW).lastore();
+                code.aload(V).loadConstant(x + 1).lconst_0().lastore();
+            }
+            case 0x7e -> {
+                if (in.pp == Insn.PP_F3) {
+                    if (in.memory) {
+                        memoryOperand(in, 8, false);
+                        pushLoaded(8, true);
+                    } else {
+                        code.aload(V).loadConstant(y).laload();
+                    }
+                    code.lstore(LOW).aload(V).loadConstant(x).lload(LOW).lastore();
+                    code.aload(V).loadConstant(x + 1).lconst_0().lastore();
+                } else if (in.memory) {
+                    memoryOperand(in, in.w ? 8 : 4, true);
+                    code.aload(V).loadConstant(x).laload().lstore(T0);
+                    storeLocal(T0, in.w ? 8 : 4);
+                } else {
+                    code.aload(V).loadConstant(x).laload();
+                    set(in.rm, in.w ? 8 : 4);
+                }
+            }
+            case 0xd6 -> {
+                memoryOperand(in, 8, true);
+                code.aload(V).loadConstant(x).laload().lstore(T0);
+                storeLocal(T0, 8);
+            }
+            default -> {
+                source(in, true);
+                for (int word = 0; word < 2; word++) {
+                    code.aload(V).loadConstant(x + word);
+                    code.aload(V).loadConstant(x + word).laload();
+                    code.lload(word == 0 ? LOW : HIGH);
+                    wordOperation(in.opcode);
+                    code.lastore();
+                }
+            }
+        }
+    }
+
+    private void wordOperation(int opcode) {
+        switch (opcode) {
+            case 0xef, 0x57 -> code.lxor();
+            case 0xeb, 0x56 -> code.lor();
+            case 0xdb, 0x54 -> code.land();
+            case 0xd4 -> code.ladd();
+            case 0xfb -> code.lsub();
+            default -> {
+                String name = switch (opcode) {
+                    case 0xfe -> "addDwords";
+                    case 0xfa -> "subtractDwords";
+                    case 0xfc -> "addBytes";
+                    case 0xf8 -> "subtractBytes";
+                    default -> "equalBytes";
+                };
+                code.invokestatic(REGION, name, MethodTypeDesc.of(J, J, J));
+            }
+        }
+    }
+
+    private void copy(int from, int to) {
+        code.aload(V).loadConstant(to).aload(V).loadConstant(from).laload().lastore();
+    }
+
+    private void storeWord(int from, long offset) {
+        code.lload(HOST).loadConstant(offset).ladd().aload(V).loadConstant(from).laload();
+        code.invokestatic(MEMORY, "set64", MethodTypeDesc.of(VOID, J, J));
+    }
+
+    /** Leaves the host address of a 16-byte operand in HOST. */
+    private void memoryVector(Insn in, boolean write, boolean aligned) {
+        memoryOperand(in, 16, write);
+        if (aligned) {
+            code.lload(ADDRESS).l2i().loadConstant(15).iand().ifne(exitToSteps(in.rip));
+        }
+    }
+
+    /** Leaves the second operand in LOW and HIGH. */
+    private void source(Insn in, boolean aligned) {
+        if (in.memory) {
+            memoryVector(in, false, aligned);
+            code.lload(HOST).invokestatic(MEMORY, "get64", MethodTypeDesc.of(J, J)).lstore(LOW);
+            code.lload(HOST).loadConstant(8L).ladd();
+            code.invokestatic(MEMORY, "get64", MethodTypeDesc.of(J, J)).lstore(HIGH);
+            if (ordered) {
+                code.invokestatic(REGION, "ordered", ConstantDescs.MTD_void);
+            }
+            return;
+        }
+        code.aload(V).loadConstant(in.rm << 2).laload().lstore(LOW);
+        code.aload(V).loadConstant((in.rm << 2) + 1).laload().lstore(HIGH);
     }
 }

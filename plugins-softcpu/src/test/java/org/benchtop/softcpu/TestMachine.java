@@ -81,7 +81,11 @@ final class TestMachine implements AutoCloseable {
     }
 
     TestMachine(int cpus) {
-        vm = new SoftVm(new SoftOptions(true), new CpuVmConfig("test", cpus, new CpuModel("max", Map.of())), host);
+        this(cpus, new SoftOptions(true, false));
+    }
+
+    TestMachine(int cpus, SoftOptions options) {
+        vm = new SoftVm(options, new CpuVmConfig("test", cpus, new CpuModel("max", Map.of())), host);
         vm.mapMemory(0, 0, ram, MemoryAccess.READ_WRITE);
         vcpu = vm.createVcpu(0);
         cpu = vcpu.cpu();

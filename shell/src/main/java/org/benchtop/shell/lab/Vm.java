@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.benchtop.engine.Machine;
 import org.benchtop.engine.MachineExit;
@@ -192,6 +193,51 @@ public final class Vm implements AutoCloseable {
             machine.vcpus().forEach(vcpu -> vcpu.breakpoints(virtualAddresses));
             return this;
         });
+    }
+
+    /**
+     * Calls back before each execution of the instruction at an address, until the result is closed. On the software CPU
+     * only; other code runs as fast as without.
+     *
+     * @param action runs on the vCPU's thread while the guest waits: it may look at memory and at what it is given, but
+     *     not call what waits for vCPUs ({@code regs}, {@code pause})
+     */
+    public AutoCloseable onExec(long virtualAddress, Consumer<GuestExecution> action) {
+        return new CodeHooks(machine).onExec(virtualAddress, action);
+    }
+
+    /** Calls back before each write to a range of virtual addresses, as {@link #onExec} does. */
+    public AutoCloseable onWrite(long virtualAddress, long lengthBytes, Consumer<GuestAccess> action) {
+        return new CodeHooks(machine).onAccess(virtualAddress, lengthBytes, false, true, action);
+    }
+
+    /** Calls back before each read of a range of virtual addresses, as {@link #onExec} does. */
+    public AutoCloseable onRead(long virtualAddress, long lengthBytes, Consumer<GuestAccess> action) {
+        return new CodeHooks(machine).onAccess(virtualAddress, lengthBytes, true, false, action);
+    }
+
+    /**
+     * Calls back before every instruction, as {@link #onExec} does, until the result is closed: {@code
+     * vm.trace(System.out::println)}. Also gives JFR events {@code benchtop.Instruction} where they are enabled.
+     */
+    public AutoCloseable trace(Consumer<GuestExecution> action) {
+        return new CodeHooks(machine).trace(action);
+    }
+
+    /** Begins to count instructions, for {@link #instructionMix()}; the software CPU only, without translation meanwhile. */
+    public Vm countInstructions() {
+        new CodeHooks(machine).count();
+        return this;
+    }
+
+    /** What was executed since {@link #countInstructions}; ends the counting. */
+    public InstructionMix instructionMix() {
+        return new CodeHooks(machine).mix();
+    }
+
+    /** Counts what the software CPU executes for some time, or until the machine stops. */
+    public InstructionMix instructionMix(Duration time) throws InterruptedException {
+        return new CodeHooks(machine).mix(time);
     }
 
     /** Waits until a breakpoint has paused it; empty if that did not happen in time or it has stopped. */

@@ -1,13 +1,17 @@
 package org.benchtop.spi.cpu;
 
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Optional;
+import org.benchtop.spi.BenchtopException;
+import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.bus.AddressSpace;
 import org.benchtop.spi.bus.IoEventMatch;
 import org.benchtop.spi.event.Doorbell;
 import org.benchtop.spi.irq.IrqChip;
 import org.benchtop.spi.memory.MemoryAccess;
 import org.benchtop.spi.state.SavedState;
+import org.benchtop.spi.time.VirtualTime;
 
 /** One VM of an engine. Control plane; any thread; closed after its vCPUs. */
 public interface CpuVm extends AutoCloseable {
@@ -35,7 +39,7 @@ public interface CpuVm extends AutoCloseable {
     /**
      * Lets the engine ring a doorbell for matching writes without an exit; empty when it cannot.
      *
-     * @throws org.benchtop.spi.BenchtopException if the same event exists already
+     * @throws BenchtopException if the same event exists already
      */
     Optional<AutoCloseable> addIoEvent(AddressSpace space, long address, IoEventMatch match, Doorbell doorbell);
 
@@ -56,6 +60,58 @@ public interface CpuVm extends AutoCloseable {
      * Called when no vCPU is running, before the vCPUs' own {@link Vcpu#reset}.
      */
     default void reset() {}
+
+    /**
+     * Calls back before the instruction at an address, on every vCPU, until the result is closed. Code elsewhere runs as
+     * fast as without. No vCPU may be running.
+     *
+     * @param virtualAddress linear address
+     * @throws BenchtopException if the engine cannot
+     */
+    default AutoCloseable onExec(long virtualAddress, ExecHook hook) {
+        throw noHooks();
+    }
+
+    /**
+     * Calls back before accesses to a range, until the result is closed. Memory of other pages is accessed as fast as
+     * without. No vCPU may be running.
+     *
+     * @param virtualAddress linear address
+     * @throws BenchtopException if the engine cannot
+     */
+    default AutoCloseable onAccess(
+            long virtualAddress, long lengthBytes, boolean reads, boolean writes, AccessHook hook) {
+        throw noHooks();
+    }
+
+    /**
+     * Calls back before every instruction, until the result is closed. No vCPU may be running.
+     *
+     * @throws BenchtopException if the engine cannot
+     */
+    default AutoCloseable trace(ExecHook hook) {
+        throw noHooks();
+    }
+
+    /**
+     * Starts to count instructions by opcode, or ends it. No vCPU may be running.
+     *
+     * @return what was counted since the start
+     * @throws BenchtopException if the engine cannot
+     */
+    default List<InstructionCount> countInstructions(boolean enabled) {
+        throw noHooks();
+    }
+
+    private static BenchtopException noHooks() {
+        return BenchtopException.of(
+                ErrorKind.UNSUPPORTED, "this CPU engine does not show single instructions; accel: soft does");
+    }
+
+    /** Guest time, where this VM counts it in instructions; the machine then lives by it. */
+    default Optional<VirtualTime> virtualTime() {
+        return Optional.empty();
+    }
 
     /** What the guest can observe of the VM besides memory and vCPUs. Called when no vCPU is running. */
     default SavedState saveState() {

@@ -93,6 +93,22 @@ public interface Vcpu extends AutoCloseable {
     /** An emulated local APIC received a start-up IPI. Any thread. */
     void startup(int vector);
 
+    /** How many instructions this vCPU has executed, if the engine counts them. Any thread; may lag while running. */
+    default OptionalLong instructions() {
+        return OptionalLong.empty();
+    }
+
+    /**
+     * Makes {@link #run} return {@link VcpuExit.Debug} once exactly so many instructions have been executed.
+     *
+     * @param instructions as {@link #instructions()} counts; {@link Long#MAX_VALUE} for never
+     * @throws org.benchtop.spi.BenchtopException if the engine does not run by instruction count
+     */
+    default void stopAfter(long instructions) {
+        throw org.benchtop.spi.BenchtopException.of(
+                org.benchtop.spi.ErrorKind.UNSUPPORTED, "this CPU engine does not run by instruction count");
+    }
+
     /** How often this vCPU left guest mode, by reason. Any thread. */
     ExitCounts exits();
 
