@@ -114,6 +114,8 @@ def questions(km, kc):
     check("completion of the lab", any(m.startswith("console(") for m in c["matches"]), c["matches"])
     i = ask(kc, kc.inspect("String.valueOf(1)", 9))
     check("documentation of the JDK", i["found"] and "valueOf" in i["data"]["text/plain"])
+    i = ask(kc, kc.inspect("machine(\"\")", 4))
+    check("documentation of the lab", i["found"] and "nothing runs yet" in i["data"]["text/plain"], i["data"])
     check("complete", ask(kc, kc.is_complete("int i = 1;"))["status"] == "complete")
     check("incomplete", ask(kc, kc.is_complete("if (true) {"))["status"] == "incomplete")
     check("invalid", ask(kc, kc.is_complete("int ) 1"))["status"] == "invalid")

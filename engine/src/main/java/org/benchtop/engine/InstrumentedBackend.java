@@ -4,6 +4,7 @@ import jdk.jfr.FlightRecorder;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockCapabilities;
 import org.benchtop.spi.block.BlockCompletion;
+import org.benchtop.spi.block.BlockExtent;
 import org.benchtop.spi.block.BlockQueue;
 import org.benchtop.spi.block.BlockRequest;
 import org.benchtop.spi.block.BlockStatus;
@@ -64,6 +65,11 @@ final class InstrumentedBackend implements BlockBackend {
     @Override
     public BlockCapabilities capabilities() {
         return inner.capabilities();
+    }
+
+    @Override
+    public BlockExtent blockStatus(long offsetBytes, long lengthBytes) {
+        return inner.blockStatus(offsetBytes, lengthBytes);
     }
 
     @Override

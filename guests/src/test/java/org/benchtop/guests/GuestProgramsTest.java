@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class GuestProgramsTest {
     private static final long MIB = 1 << 20;
@@ -132,6 +133,30 @@ final class GuestProgramsTest {
         assertEquals(0, content.getLong((int) (7 * MIB)), "behind the tested range");
         assertEquals(0, run.number("missed_interrupts"));
         assertEquals(mode.contains("poll=1"), run.number("interrupts") == 0, run.result());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"iodepth=100", "iodepth=1 poll=1"})
+    void diskcheckLeavesItsPatternBehindAnLsiAdapter(String mode) throws Exception {
+        Path file = image(8 * MIB);
+
+        Run run = Qemu.boot(
+                GuestPrograms.elf("diskcheck"),
+                "seed=77 seconds=0 " + mode,
+                "-device",
+                "lsi53c895a",
+                "-drive",
+                "if=none,id=d0,format=raw,discard=unmap,file=" + file,
+                "-device",
+                "scsi-hd,drive=d0,serial=BT-123,scsi-id=3");
+
+        assertEquals(0, run.exitCode(), run.console());
+        assertTrue(run.console().contains("serial number: \"BT-123\""), run.console());
+        ByteBuffer content = ByteBuffer.wrap(Files.readAllBytes(file)).order(ByteOrder.LITTLE_ENDIAN);
+        for (int word = 0; word < 8 * MIB / 8; word++) {
+            assertEquals(DiskPattern.word(77, word), content.getLong(8 * word), "word " + word);
+        }
+        assertEquals(0, run.number("missed_interrupts"));
     }
 
     @Test

@@ -1,11 +1,13 @@
 package org.benchtop.block;
 
+import java.util.ArrayList;
 import java.util.List;
 import org.benchtop.block.filter.FaultType;
 import org.benchtop.block.filter.OverlayType;
 import org.benchtop.block.filter.ThrottleType;
 import org.benchtop.block.filter.TraceType;
 import org.benchtop.block.http.HttpType;
+import org.benchtop.block.image.ReadOnlyImageFormat;
 import org.benchtop.block.image.ReadOnlyImageType;
 import org.benchtop.block.nbd.NbdType;
 import org.benchtop.block.qcow2.Qcow2Type;
@@ -29,7 +31,9 @@ public final class BlockPlugin implements Plugin {
 
     @Override
     public List<ImageFormat> imageFormats() {
-        return ImageFormats.all();
+        List<ImageFormat> formats = new ArrayList<>(ReadOnlyImageFormat.all());
+        formats.addAll(ImageFormats.all());
+        return List.copyOf(formats);
     }
 
     @Override

@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.util.Locale;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockCapabilities;
+import org.benchtop.spi.block.BlockExtent;
 import org.benchtop.spi.block.BlockQueue;
 import org.benchtop.spi.block.BlockRequest;
 import org.benchtop.spi.block.CacheMode;
@@ -75,6 +76,7 @@ final class FileBackend implements BlockBackend {
         this.blockDevice = file.blockDevice();
         this.grows = grows && !blockDevice;
         this.bounces = stats.counter("bounced");
+        stats.gauge("registered-transfers", "", file::registeredTransfers);
         int logical = options.logicalBlockSize();
         this.capabilities = new BlockCapabilities(
                 this.grows ? GROWING_BYTES : BlockSizes.roundUp(fileBytes, logical),
@@ -96,6 +98,19 @@ final class FileBackend implements BlockBackend {
     @Override
     public BlockQueue openQueue(EventLoop loop) {
         return new FileQueue(this, file.openQueue(loop), loop);
+    }
+
+    @Override
+    public BlockExtent blockStatus(long offsetBytes, long lengthBytes) {
+        long end = Math.min(offsetBytes + lengthBytes, fileBytes);
+        long data = offsetBytes < fileBytes ? file.nextData(offsetBytes) : offsetBytes + lengthBytes;
+        if (data > offsetBytes) {
+            // A hole, or what the last block has beyond the end of the file.
+            long length = data >= end ? lengthBytes : data - offsetBytes;
+            return new BlockExtent(offsetBytes, length, false, true);
+        }
+        long stop = Math.clamp(file.nextHole(offsetBytes), offsetBytes + 1, end);
+        return new BlockExtent(offsetBytes, stop - offsetBytes, true, false);
     }
 
     @Override

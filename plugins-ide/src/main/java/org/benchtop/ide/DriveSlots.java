@@ -3,6 +3,7 @@ package org.benchtop.ide;
 import java.util.Optional;
 import org.benchtop.ide.drive.AtaDevice;
 import org.benchtop.spi.block.BlockBackend;
+import org.benchtop.spi.block.ErrorHandling;
 import org.benchtop.spi.event.EventLoop;
 import org.benchtop.spi.stats.Stats;
 
@@ -26,10 +27,13 @@ public interface DriveSlots {
     /**
      * Puts a drive into a free place.
      *
-     * @param backend what stores its bytes; empty for a drive without a disc
+     * @param medium what stores its bytes; empty for a drive without a disc
      * @param loop where its requests are submitted and completed
      */
-    Plug plug(int channel, int unit, AtaDevice device, Optional<BlockBackend> backend, EventLoop loop, Stats stats);
+    Plug plug(int channel, int unit, AtaDevice device, Optional<Medium> medium, EventLoop loop, Stats stats);
+
+    /** What stores a drive's bytes, and what happens when it fails. */
+    record Medium(BlockBackend backend, ErrorHandling errors) {}
 
     /** A drive in its place; its methods wait and must not be called with a lock. */
     interface Plug extends AutoCloseable {
@@ -38,6 +42,9 @@ public interface DriveSlots {
 
         /** Lets the current command end as far as it does not need the guest. */
         void pause();
+
+        /** Tries again what the host could not do when the machine was stopped for it. */
+        void resume();
 
         /** Runs something with the device under the controller's lock, and publishes what changed. */
         void locked(Runnable action);

@@ -2,6 +2,7 @@ package org.benchtop.ide;
 
 import java.util.Optional;
 import org.benchtop.spi.Option;
+import org.benchtop.spi.block.ErrorPolicy;
 
 /** The options of {@code ide-cd}; names as in QEMU where it has them. */
 public record IdeCdOptions(
@@ -31,7 +32,10 @@ public record IdeCdOptions(
         @Option(doc = "firmware revision: at most 8 ASCII characters", value = "1.0")
         String version,
 
-        @Option(doc = "world wide name; none unless given") Optional<Long> wwn) {
+        @Option(doc = "world wide name; none unless given") Optional<Long> wwn,
+
+        @Option(doc = "what to do when the host cannot read", value = "report")
+        ErrorPolicy rerror) {
 
     public IdeCdOptions {
         serial.ifPresent(s -> DriveTexts.check("serial", s, DriveTexts.SERIAL));
@@ -50,6 +54,7 @@ public record IdeCdOptions(
                 Optional.empty(),
                 "BENCHTOP DVD-ROM",
                 "1.0",
-                Optional.empty());
+                Optional.empty(),
+                ErrorPolicy.REPORT);
     }
 }

@@ -14,6 +14,8 @@ import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockCapabilities;
+import org.benchtop.spi.block.ErrorHandling;
+import org.benchtop.spi.block.ErrorPolicy;
 import org.benchtop.spi.device.Device;
 import org.benchtop.spi.device.DeviceContext;
 import org.benchtop.spi.device.RegisterMap;
@@ -37,7 +39,9 @@ final class IdeDrive implements Device {
             Optional<String> bus,
             Optional<Integer> channel,
             Optional<Integer> unit,
-            Optional<String> iothread) {}
+            Optional<String> iothread,
+            ErrorPolicy rerror,
+            ErrorPolicy werror) {}
 
     /** Makes the device for its place. */
     private interface Factory {
@@ -54,7 +58,8 @@ final class IdeDrive implements Device {
 
     /** An {@code ide-hd}. */
     static IdeDrive disk(String id, IdeHdOptions o) {
-        Where where = new Where(Optional.of(o.drive()), o.bus(), o.channel(), o.unit(), o.iothread());
+        Where where =
+                new Where(Optional.of(o.drive()), o.bus(), o.channel(), o.unit(), o.iothread(), o.rerror(), o.werror());
         return new IdeDrive(id, where, (serial, capabilities, serialAta) -> {
             BlockCapabilities c = capabilities.orElseThrow();
             int logical = o.logicalBlockSize().orElse(c.logicalBlockSizeBytes());
@@ -78,7 +83,8 @@ final class IdeDrive implements Device {
 
     /** An {@code ide-cd}. */
     static IdeDrive cd(String id, IdeCdOptions o) {
-        Where where = new Where(o.drive(), o.bus(), o.channel(), o.unit(), o.iothread());
+        Where where =
+                new Where(o.drive(), o.bus(), o.channel(), o.unit(), o.iothread(), o.rerror(), ErrorPolicy.REPORT);
         return new IdeDrive(id, where, (serial, capabilities, serialAta) -> {
             AtapiDrive drive = new AtapiDrive(
                     id,
@@ -116,8 +122,10 @@ final class IdeDrive implements Device {
             DriveSlots controller = place.controller();
             String serial = String.format("BT%05d", place.channel() * controller.units() + place.unit() + 1);
             AtaDevice device = factory.create(serial, backend.map(BlockBackend::capabilities), controller.serialAta());
+            Optional<DriveSlots.Medium> medium = backend.map(b -> new DriveSlots.Medium(
+                    b, new ErrorHandling(id, b, where.rerror, where.werror, context.machine()::requestPause)));
             DriveSlots.Plug plug =
-                    controller.plug(place.channel(), place.unit(), device, backend, loop, context.stats());
+                    controller.plug(place.channel(), place.unit(), device, medium, loop, context.stats());
             attached = Optional.of(new Attached(device, plug));
         } catch (RuntimeException e) {
             ownController.ifPresent(PiixIde::close);
@@ -143,7 +151,9 @@ final class IdeDrive implements Device {
     }
 
     @Override
-    public void resume() {}
+    public void resume() {
+        attached().plug.resume();
+    }
 
     /** Saved state of a drive, and of the controller that it has brought along. */
     record State(AtaDevice.State device, Optional<SavedState> controller) {}

@@ -2,6 +2,7 @@ package org.benchtop.ide;
 
 import java.util.Optional;
 import org.benchtop.spi.Option;
+import org.benchtop.spi.block.ErrorPolicy;
 
 /** The options of {@code ide-hd}; names as in QEMU where it has them. */
 public record IdeHdOptions(
@@ -59,7 +60,15 @@ public record IdeHdOptions(
         Optional<Integer> heads,
 
         @Option(doc = "sectors per track, together with cyls and heads", min = 1, max = 255)
-        Optional<Integer> secs) {
+        Optional<Integer> secs,
+
+        @Option(doc = "what to do when the host cannot read", value = "report")
+        ErrorPolicy rerror,
+
+        @Option(
+                doc = "what to do when the host cannot write, flush or discard; enospc stops when space has run out",
+                value = "enospc")
+        ErrorPolicy werror) {
 
     public IdeHdOptions {
         serial.ifPresent(s -> DriveTexts.check("serial", s, DriveTexts.SERIAL));
@@ -100,6 +109,8 @@ public record IdeHdOptions(
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
-                Optional.empty());
+                Optional.empty(),
+                ErrorPolicy.REPORT,
+                ErrorPolicy.ENOSPC);
     }
 }

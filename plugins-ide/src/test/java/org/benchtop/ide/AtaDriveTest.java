@@ -222,7 +222,7 @@ final class AtaDriveTest {
 
         m.command(WRITE_SECTORS, 1, 1);
         m.writeData(new byte[512]);
-        backend.next().fail(BlockStatus.NO_SPACE);
+        backend.next().fail(BlockStatus.IO_ERROR);
 
         assertEquals(0x71, m.in(IdeMachine.STATUS));
     }
@@ -456,7 +456,9 @@ final class AtaDriveTest {
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
-                Optional.empty());
+                Optional.empty(),
+                plain.rerror(),
+                plain.werror());
         IdeMachine m = new IdeMachine(IdeMachine.context().drive("disk0", backend), IdeDrive.disk("ide0", options));
 
         int[] words = m.identify();

@@ -330,7 +330,8 @@ final class AtapiDriveTest {
                 Optional.empty(),
                 plain.model(),
                 plain.version(),
-                Optional.empty());
+                Optional.empty(),
+                org.benchtop.spi.block.ErrorPolicy.REPORT);
         IdeMachine machine = new IdeMachine(IdeMachine.context(), IdeDrive.cd("ide0", empty));
         machine.senseKey(0);
 

@@ -41,7 +41,9 @@ final class IdePlacesTest {
                         o.physicalBlockSize(),
                         o.cyls(),
                         o.heads(),
-                        o.secs()));
+                        o.secs(),
+                        o.rerror(),
+                        o.werror()));
     }
 
     private static String serial(IdeMachine m) {

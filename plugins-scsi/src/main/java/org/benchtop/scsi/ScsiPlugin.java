@@ -2,6 +2,12 @@ package org.benchtop.scsi;
 
 import java.util.List;
 import java.util.function.BiFunction;
+import org.benchtop.scsi.lsi.Lsi53c895a;
+import org.benchtop.scsi.lsi.LsiOptions;
+import org.benchtop.scsi.megasas.Megasas;
+import org.benchtop.scsi.megasas.MegasasOptions;
+import org.benchtop.scsi.pvscsi.Pvscsi;
+import org.benchtop.scsi.pvscsi.PvscsiOptions;
 import org.benchtop.spi.CreateContext;
 import org.benchtop.spi.Plugin;
 import org.benchtop.spi.Spi;
@@ -23,7 +29,32 @@ public final class ScsiPlugin implements Plugin {
 
     @Override
     public List<DeviceType<?>> deviceTypes() {
-        return List.of();
+        return List.of(
+                new Type<>(
+                        "lsi53c895a",
+                        "LSI 53C895A SCSI host adapter (1000:0012) with its SCRIPTS processor",
+                        LsiOptions.class,
+                        (o, c) -> new Lsi53c895a(c.id(), o)),
+                new Type<>(
+                        "pvscsi",
+                        "VMware PVSCSI adapter (15ad:07c0), MSI-X",
+                        PvscsiOptions.class,
+                        (o, c) -> new Pvscsi(c.id(), o)),
+                new Type<>(
+                        "megasas",
+                        "LSI MegaRAID SAS 1078 adapter (1000:0060)",
+                        MegasasOptions.class,
+                        (o, c) -> new Megasas(c.id(), o)),
+                new Type<>(
+                        "scsi-hd",
+                        "SCSI disk behind an adapter",
+                        ScsiHdOptions.class,
+                        (o, c) -> new ScsiDisk(c.id(), o)),
+                new Type<>(
+                        "scsi-cd",
+                        "SCSI CD/DVD drive behind an adapter",
+                        ScsiCdOptions.class,
+                        (o, c) -> new ScsiCd(c.id(), o)));
     }
 
     /** A device type made of its parts. */

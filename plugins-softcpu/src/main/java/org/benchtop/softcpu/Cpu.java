@@ -205,6 +205,7 @@ public final class Cpu {
     public CpuFault fault(int vector, int errorCode) {
         fault.vector = vector;
         fault.errorCode = errorCode;
+        fault.notCanonical = false;
         return fault;
     }
 

@@ -44,6 +44,10 @@ public final class CpuFault extends RuntimeException {
     int vector;
     /** Pushed where the vector has one. */
     int errorCode;
+    /** An access to {@link #linear}, which is not canonical, made this a #GP; through SS it is to become a #SS. */
+    boolean notCanonical;
+    /** See {@link #notCanonical}. */
+    long linear;
 
     CpuFault() {
         super(null, null, false, false);

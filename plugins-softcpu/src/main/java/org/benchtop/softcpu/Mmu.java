@@ -218,7 +218,8 @@ final class Mmu {
         int access = write ? WRITE : READ;
         host(address, access);
         if (crosses(address, size)) {
-            host(wrap(address + size - 1), access);
+            // CR2 names the first byte that cannot be reached.
+            host(wrap((address & Cpu.PAGE_MASK) + 4096), access);
         }
     }
 
@@ -354,7 +355,10 @@ final class Mmu {
         long physical = walk(linear, access, user, smap, true);
         if (physical < 0) {
             if (physical == NOT_CANONICAL) {
-                throw cpu.fault(CpuFault.GP, 0);
+                CpuFault fault = cpu.fault(CpuFault.GP, 0);
+                fault.notCanonical = true;
+                fault.linear = linear;
+                throw fault;
             }
             throw pageFault(linear, walkError);
         }

@@ -304,6 +304,13 @@ final class Opcodes {
         return immediate ? MODRM | IMM8 : MODRM;
     }
 
+    /** Whether an instruction without a memory operand in ModRM reaches memory through DS and ES only. */
+    static boolean accessesOnlyData(Insn in) {
+        int op = in.opcode;
+        return in.map == 0
+                && (op >= 0xa0 && op <= 0xa7 || op >= 0xaa && op <= 0xaf || op >= 0x6c && op <= 0x6f || op == 0xd7);
+    }
+
     static boolean lockable(Insn in) {
         if ((in.flags & LOCKABLE) == 0 || in.vex) {
             return false;

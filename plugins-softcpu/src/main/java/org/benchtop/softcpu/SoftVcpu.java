@@ -44,6 +44,8 @@ final class SoftVcpu implements Vcpu {
     /** Requests that stay, and wake nobody. */
     private static final int MODES = STEP | BREAKPOINTS;
 
+    private static final int BYTES_OF_THE_LARGEST_OPERAND = 4096;
+
     private static final VarHandle PENDING;
     private static final VarHandle IN_GUEST;
 
@@ -276,7 +278,10 @@ final class SoftVcpu implements Vcpu {
                     park();
                     continue;
                 }
-                if ((cpu.pending & STEP) != 0) {
+                // A shadow of STI or MOV SS is one instruction long, not a block; without anything pending it does not
+                // matter.
+                boolean shadow = cpu.inhibit && (cpu.pending & BREAKPOINTS) == 0;
+                if (shadow || (cpu.pending & STEP) != 0) {
                     exit = step();
                     if (exit != null) {
                         return exit;
@@ -504,6 +509,9 @@ final class SoftVcpu implements Vcpu {
                 b = n;
             }
         } catch (CpuFault fault) {
+            if (fault.notCanonical) {
+                throughStack(b.insns[Math.min(i, b.insns.length - 1)]);
+            }
             c.rip = b.ripAt(i);
             c.instructions += i;
             return raise();
@@ -531,6 +539,19 @@ final class SoftVcpu implements Vcpu {
                 && !vm.hooks().counting()) {
             vm.translate(block);
         }
+    }
+
+    /** An address that is not canonical gives #GP, but #SS where it was formed with the stack segment. */
+    private void throughStack(Insn in) {
+        CpuFault fault = cpu.fault;
+        long distance = fault.linear - cpu.offset(in);
+        boolean operand = in.memory
+                && (in.seg >= Cpu.FS || Long.compareUnsigned(distance + 64, 128 + BYTES_OF_THE_LARGEST_OPERAND) < 0);
+        boolean stack = operand ? in.seg == Cpu.SS : !Opcodes.accessesOnlyData(in);
+        if (stack) {
+            fault.vector = CpuFault.SS;
+        }
+        fault.notCanonical = false;
     }
 
     private @Nullable VcpuExit raise() {
@@ -706,8 +727,10 @@ final class SoftVcpu implements Vcpu {
         }
         c.inhibit = false;
         long rip = c.rip;
+        Insn stepped = null;
         try {
             Insn in = builder.single();
+            stepped = in;
             if (tracing) {
                 vm.hooks().trace(c, in);
             }
@@ -732,6 +755,9 @@ final class SoftVcpu implements Vcpu {
             }
         } catch (CpuFault fault) {
             c.rip = rip;
+            if (fault.notCanonical && stepped != null) {
+                throughStack(stepped);
+            }
             VcpuExit exit = raise();
             if (exit != null) {
                 return exit;

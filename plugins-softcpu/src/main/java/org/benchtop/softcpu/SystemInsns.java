@@ -201,8 +201,16 @@ final class SystemInsns {
         return in.codeSize == 8 ? 8 : 4;
     }
 
-    static void readControl(Cpu c, Insn in) {
+    /** Registers that do not exist come before the privilege. */
+    private static void checkControl(Cpu c, Insn in) {
+        if (in.reg > 8 || in.reg == 1 || in.reg >= 5 && in.reg < 8) {
+            throw c.ud();
+        }
         privileged(c);
+    }
+
+    static void readControl(Cpu c, Insn in) {
+        checkControl(c, in);
         long value = switch (in.reg) {
             case 0 -> c.cr0;
             case 2 -> c.cr2;
@@ -215,7 +223,7 @@ final class SystemInsns {
     }
 
     static void writeControl(Cpu c, Insn in) {
-        privileged(c);
+        checkControl(c, in);
         long value = c.get(in.rm, controlSize(in));
         switch (in.reg) {
             case 0 -> cr0(c, value);

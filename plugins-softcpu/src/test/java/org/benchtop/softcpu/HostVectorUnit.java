@@ -45,6 +45,12 @@ final class HostVectorUnit implements AutoCloseable {
     private static final int SAVED_RSP = 2576;
     /** The handlers of the JVM, by signal number. */
     private static final int OLD_HANDLERS = 2624;
+    /** Exception vector that the signal stands for. */
+    static final int TRAP = 2760;
+    /** Error code of the exception. */
+    static final int ERROR = 2768;
+    /** CR2 at a page fault. */
+    static final int FAULT_ADDRESS = 2776;
     /** A page that operands may be in. */
     static final int DATA = 4096;
     /** Its length. */
@@ -177,6 +183,11 @@ final class HostVectorUnit implements AutoCloseable {
         }
     }
 
+    /** Where the executed bytes are. */
+    long entry() {
+        return code.address() + BODY;
+    }
+
     /** Offset in the executed bytes of the instruction that a signal interrupted. */
     int signalOffset() {
         return (int) (frame.get(ValueLayout.JAVA_LONG, SIGNAL_RIP) - code.address()) - BODY;
@@ -296,6 +307,13 @@ final class HostVectorUnit implements AutoCloseable {
         emit32(SIGNAL_RIP);
         emit(0x48, 0x63, 0xff, 0x48, 0x89, 0xb9);
         emit32(SIGNAL);
+        // mov rax, [rdx + REG]; mov [rcx + offset], rax for REG_ERR, REG_TRAPNO and REG_CR2
+        for (int[] pair : new int[][] {{192, ERROR}, {200, TRAP}, {216, FAULT_ADDRESS}}) {
+            emit(0x48, 0x8b, 0x82);
+            emit32(pair[0]);
+            emit(0x48, 0x89, 0x81);
+            emit32(pair[1]);
+        }
         // mov rax, code + EPILOGUE; mov [rdx + rip], rax; ret
         emit(0x48, 0xb8);
         emit64(code.address() + EPILOGUE);

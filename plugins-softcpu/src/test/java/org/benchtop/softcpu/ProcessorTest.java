@@ -450,6 +450,29 @@ class ProcessorTest {
     }
 
     @Test
+    void interruptComesOneInstructionAfterItIsEnabled() throws InterruptedException {
+        longMode();
+        gate(0x30);
+        OneInterrupt apic = new OneInterrupt();
+        machine.vcpu.connect(apic);
+        // sti; nop; cli; jmp $: the only place is behind the nop. The handler writes the low byte of the saved RIP.
+        machine.write(CODE, 0xfb, 0x90, 0xfa, 0xeb, 0xfe);
+        machine.write(HANDLER + 0x30 * 16, 0x48, 0x8b, 0x04, 0x24, 0xe6, 0x55, 0xeb, 0xfe);
+        apic.vector = 0x30;
+        machine.vcpu.interruptChanged();
+        cpu.rip = CODE;
+        Thread thread = new Thread(machine.vcpu::run);
+        thread.start();
+        while (machine.vcpu.exits().byReason().getOrDefault("pio-out", 0L) == 0 && cpu.rip != CODE + 3) {
+            Thread.onSpinWait();
+        }
+        machine.vcpu.kick();
+        thread.join();
+
+        assertEquals(List.of("out1 55=" + Long.toHexString(CODE + 2 & 0xff)), machine.host.log);
+    }
+
+    @Test
     void savedStateGoesOnWhereItWas() {
         longMode();
         machine.write(CODE, 0x48, 0xff, 0xc0, HLT, 0x48, 0xff, 0xc0, HLT);

@@ -6,6 +6,7 @@ import org.benchtop.spi.Spi;
 import org.benchtop.spi.SpiVersion;
 import org.benchtop.spi.device.DeviceType;
 import org.benchtop.virtio.blk.VirtioBlkPciType;
+import org.benchtop.virtio.scsi.VirtioScsiPciType;
 
 /** Paravirtual devices after VIRTIO 1.2. */
 public final class VirtioPlugin implements Plugin {
@@ -21,6 +22,6 @@ public final class VirtioPlugin implements Plugin {
 
     @Override
     public List<DeviceType<?>> deviceTypes() {
-        return List.of(new VirtioBlkPciType());
+        return List.of(new VirtioBlkPciType(), new VirtioScsiPciType());
     }
 }

@@ -1,5 +1,6 @@
 package org.benchtop.shell;
 
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintWriter;
@@ -11,6 +12,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.prefs.Preferences;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import jdk.jshell.tool.JavaShellToolBuilder;
 import org.benchtop.engine.config.MachineSpec;
 import org.benchtop.engine.plugin.SpecCheck;
@@ -88,7 +91,8 @@ final class ShellCommand implements Callable<Integer> {
         return text.replace("\\", "\\\\").replace("\"", "\\\"");
     }
 
-    private static String startup() {
+    /** What every session starts with. */
+    static String startup() {
         try (InputStream stream = JShellScript.class.getResourceAsStream(STARTUP)) {
             if (stream == null) {
                 throw new IllegalStateException(STARTUP + " is missing");
@@ -117,24 +121,37 @@ final class ShellCommand implements Callable<Integer> {
     }
 
     private static int interactive(String startup, PrintWriter out) throws Exception {
+        ApiSources.offer();
+        out.println("Benchtop lab on Java " + Runtime.version().feature()
+                + ". Machines: machine(…), boot(…), vms(). Tab completes and explains; /exit ends.");
+        out.flush();
+        return tool(
+                startup,
+                JavaShellToolBuilder.builder()
+                        .persistence(Preferences.userRoot().node("org/benchtop/shell")));
+    }
+
+    /** The JVM passes over what is missing on its class path; the tool does not. */
+    private static String classPath() {
+        return Stream.of(System.getProperty("java.class.path", "").split(File.pathSeparator))
+                .filter(entry -> !entry.isEmpty() && Files.exists(Path.of(entry)))
+                .collect(Collectors.joining(File.pathSeparator));
+    }
+
+    /** Runs the JDK's tool with cells in this process. */
+    static int tool(String startup, JavaShellToolBuilder builder) throws Exception {
         Path file = Files.createTempFile("benchtop", ".jsh");
         try {
             Files.writeString(file, startup);
-            ApiSources.offer();
-            out.println("Benchtop lab on Java " + Runtime.version().feature()
-                    + ". Machines: machine(…), boot(…), vms(). Tab completes and explains; /exit ends.");
-            out.flush();
-            return JavaShellToolBuilder.builder()
-                    .persistence(Preferences.userRoot().node("org/benchtop/shell"))
-                    .start(
-                            "--execution",
-                            CellExecutionProvider.NAME,
-                            "--class-path",
-                            System.getProperty("java.class.path"),
-                            "--startup",
-                            file.toString(),
-                            "--feedback",
-                            "benchtop");
+            return builder.start(
+                    "--execution",
+                    CellExecutionProvider.NAME,
+                    "--class-path",
+                    classPath(),
+                    "--startup",
+                    file.toString(),
+                    "--feedback",
+                    "benchtop");
         } catch (IOException e) {
             throw BenchtopException.of(ErrorKind.HOST, "shell: " + e.getMessage(), e);
         } finally {

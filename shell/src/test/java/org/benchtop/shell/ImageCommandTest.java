@@ -399,4 +399,61 @@ final class ImageCommandTest {
         ok("check", "-f", "qcow2", theirs);
         ok("compare", "-f", "raw", "-F", "qcow2", content, theirs);
     }
+
+    @Test
+    void imagesOfOtherHypervisorsAreSourcesOfEveryCommand() throws IOException {
+        Path raw = raw("disk.raw", 8 * MIB, 31);
+        String[][] kinds = {
+            {"vpc", "subformat=dynamic", "vhd"},
+            {"vpc", "subformat=fixed", "vhd"},
+            {"vhdx", "subformat=dynamic", "vhdx"},
+            {"vmdk", "subformat=monolithicSparse", "vmdk"},
+            {"vmdk", "subformat=streamOptimized", "vmdk"},
+            {"vmdk", "subformat=twoGbMaxExtentSparse", "vmdk"},
+        };
+        for (String[] kind : kinds) {
+            String options = kind[1] + (kind[0].equals("vpc") ? ",force_size=on" : "");
+            Path image = path("other." + kind[2]);
+            qemu("convert", "-O", kind[0], "-o", options, raw, image);
+
+            JsonNode info = JSON.readTree(ok("info", "-f", kind[2], "--output=json", image));
+            assertEquals(kind[2], info.get("format").asText());
+            assertEquals(8 * MIB, info.get("virtual-size").asLong(), kind[1]);
+            ok("compare", "-f", kind[2], "-F", "raw", image, raw);
+            ok("convert", "-f", kind[2], "-O", "raw", image, path("back.raw"));
+            assertEquals(-1, Files.mismatch(raw, path("back.raw")), kind[1]);
+            ok("convert", "-f", kind[2], "-O", "qcow2", image, path("back.qcow2"));
+            qemu("compare", "-f", "qcow2", "-F", "raw", path("back.qcow2"), raw);
+            long mapped = 0;
+            for (JsonNode extent : JSON.readTree(ok("map", "-f", kind[2], "--output=json", image))) {
+                assertEquals(mapped, extent.get("start").asLong(), kind[1]);
+                mapped += extent.get("length").asLong();
+            }
+            assertEquals(8 * MIB, mapped, kind[1]);
+            Output refused = benchtop("resize", "-f", kind[2], image, "9M");
+            assertEquals(3, refused.exitCode);
+            assertTrue(refused.err.contains("read-only"), refused.err);
+        }
+    }
+
+    @Test
+    void snapshotIsConvertedInsteadOfThePresentState() throws IOException {
+        Path before = raw("before.raw", 4 * MIB, 32);
+        Path image = path("disk.qcow2");
+        qemu("convert", "-O", "qcow2", before, image);
+        qemu("snapshot", "-c", "first", image);
+        execute("qemu-io", "-f", "qcow2", "-c", "write -P 9 0 3M", image);
+        byte[] present = Files.readAllBytes(image);
+
+        ok("convert", "-f", "qcow2", "-l", "first", "-O", "raw", image, path("by-name.raw"));
+        ok("convert", "-f", "qcow2", "-l", "snapshot.id=1", "-O", "raw", image, path("by-id.raw"));
+        Output unknown = benchtop("convert", "-f", "qcow2", "-l", "nothing", image, path("none.raw"));
+
+        assertEquals(-1, Files.mismatch(before, path("by-name.raw")));
+        assertEquals(-1, Files.mismatch(before, path("by-id.raw")));
+        assertEquals(2, unknown.exitCode);
+        assertTrue(unknown.err.contains("no snapshot \"nothing\" (snapshots: first)"), unknown.err);
+        assertFalse(Files.exists(path("none.raw")));
+        assertArrayEquals(present, Files.readAllBytes(image));
+    }
 }

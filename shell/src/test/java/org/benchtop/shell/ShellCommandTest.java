@@ -4,8 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
@@ -64,6 +66,22 @@ class ShellCommandTest {
     }
 
     @Test
+    void scriptPrintsWithoutClassNames() throws IOException {
+        PrintStream before = System.out;
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        System.setOut(new PrintStream(bytes, true, StandardCharsets.UTF_8));
+        Result result;
+        try {
+            result = run("shell", script("print(1)\nprintln(\" two\")\nprintf(\"%s%n\", List.of(3))\n"));
+        } finally {
+            System.setOut(before);
+        }
+
+        assertEquals(0, result.exitCode(), result.err());
+        assertEquals("1 two\n[3]\n", bytes.toString(StandardCharsets.UTF_8));
+    }
+
+    @Test
     void wrongMachineIsOneLine() throws IOException {
         Path yaml = Files.writeString(folder.resolve("vm.yaml"), "boot: { guest: nobody }\n");
 
@@ -100,7 +118,10 @@ class ShellCommandTest {
             String classPath =
                     System.getProperty("surefire.test.class.path", System.getProperty("java.class.path", ""));
             String command = "stty rows 40 cols 120; exec '" + Path.of(System.getProperty("java.home"), "bin", "java")
-                    + "' -XX:TieredStopAtLevel=1 --enable-native-access=ALL-UNNAMED -Djava.util.prefs.userRoot='" + home
+                    + "' -XX:TieredStopAtLevel=1 --enable-native-access=ALL-UNNAMED"
+                    + " --add-opens jdk.jshell/jdk.jshell=ALL-UNNAMED -Dbenchtop.home='"
+                    + Path.of("").toAbsolutePath().resolveSibling("").normalize() + "' -Djava.util.prefs.userRoot='"
+                    + home
                     + "' -cp '" + classPath + "' org.benchtop.shell.Main shell";
             ProcessBuilder builder = new ProcessBuilder(SCRIPT.toString(), "-qec", command, "/dev/null");
             builder.environment().put("TERM", "xterm");
@@ -149,7 +170,7 @@ class ShellCommandTest {
     }
 
     @Test
-    void terminalSessionEvaluatesCompletesAndIsInterrupted() throws Exception {
+    void terminalSessionEvaluatesCompletesExplainsAndIsInterrupted() throws Exception {
         assumeTrue(Files.isExecutable(SCRIPT), "needs " + SCRIPT + " (bsdutils)");
         try (Session session = new Session(folder)) {
             session.expect("lab> ");
@@ -166,6 +187,12 @@ class ShellCommandTest {
             session.type("bo\t");
             session.expect("boot\\(");
             session.type("\003");
+            session.expect("lab> ");
+            session.type("machine(\t");
+            session.expect("Vm (?:Lab\\.)?machine\\(");
+            session.type("\t");
+            session.expect("nothing runs yet");
+            session.type("q\003");
             session.expect("lab> ");
             session.type("/exit 3\r");
 

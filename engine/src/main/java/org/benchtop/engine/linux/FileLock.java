@@ -8,6 +8,7 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.host.HostFileOptions;
 
@@ -20,7 +21,10 @@ final class FileLock {
     private static final int F_OFD_SETLK = 37;
     private static final short F_RDLCK = 0;
     private static final short F_WRLCK = 1;
+    private static final short F_UNLCK = 2;
     private static final int FLOCK_BYTES = 32;
+    private static final long LEFTOVER_NANOS = TimeUnit.SECONDS.toNanos(2);
+    private static final long PAUSE_MILLIS = 5;
     private static final long L_TYPE = 0;
     private static final long L_PID = 24;
 
@@ -40,8 +44,16 @@ final class FileLock {
             MemorySegment flock = arena.allocate(FLOCK_BYTES, 8);
             flock.set(ValueLayout.JAVA_SHORT, L_TYPE, type);
             int result = LibC.fcntl(fd, F_OFD_SETLK, flock.address());
-            if (result == -Errno.EAGAIN || result == -Errno.EACCES) {
-                throw conflict(fd, flock, mode, name);
+            long end = System.nanoTime() + LEFTOVER_NANOS;
+            while (result == -Errno.EAGAIN || result == -Errno.EACCES) {
+                MemorySegment conflicting = arena.allocate(FLOCK_BYTES, 8).copyFrom(flock);
+                Optional<String> holder = holder(fd, conflicting);
+                // A lock without a holder is what is left of a process that was killed, until its io_uring is gone.
+                if (holder.isPresent() || System.nanoTime() - end > 0) {
+                    throw conflict(conflicting, holder, mode, name);
+                }
+                pause();
+                result = LibC.fcntl(fd, F_OFD_SETLK, flock.address());
             }
             if (result == -Errno.EBADF) {
                 throw BenchtopException.host(name + ": an exclusive lock needs the file opened for writing");
@@ -50,15 +62,33 @@ final class FileLock {
         }
     }
 
-    private static BenchtopException conflict(int fd, MemorySegment flock, HostFileOptions.Lock mode, String name) {
-        boolean heldExclusively = false;
-        int processId = -1;
-        if (LibC.fcntl(fd, F_OFD_GETLK, flock.address()) == 0) {
-            heldExclusively = flock.get(ValueLayout.JAVA_SHORT, L_TYPE) == F_WRLCK;
-            processId = flock.get(ValueLayout.JAVA_INT, L_PID);
+    /** Gives the lock up, if there is one. */
+    static void drop(int fd) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment flock = arena.allocate(FLOCK_BYTES, 8);
+            flock.set(ValueLayout.JAVA_SHORT, L_TYPE, F_UNLCK);
+            LibC.fcntl(fd, F_OFD_SETLK, flock.address());
         }
-        Optional<String> holder =
-                processId > 0 ? Optional.of(describe(Long.toString(processId))) : holderOf(fd, Stat.of(fd));
+    }
+
+    private static void pause() {
+        try {
+            TimeUnit.MILLISECONDS.sleep(PAUSE_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw BenchtopException.host("interrupted");
+        }
+    }
+
+    /** Who holds the lock that conflicts with a wanted one, which becomes that lock. */
+    private static Optional<String> holder(int fd, MemorySegment flock) {
+        int processId = LibC.fcntl(fd, F_OFD_GETLK, flock.address()) == 0 ? flock.get(ValueLayout.JAVA_INT, L_PID) : -1;
+        return processId > 0 ? Optional.of(describe(Long.toString(processId))) : holderOf(fd, Stat.of(fd));
+    }
+
+    private static BenchtopException conflict(
+            MemorySegment flock, Optional<String> holder, HostFileOptions.Lock mode, String name) {
+        boolean heldExclusively = flock.get(ValueLayout.JAVA_SHORT, L_TYPE) == F_WRLCK;
         return BenchtopException.host(name + ": in use by " + holder.orElse("another process") + ", which holds "
                 + (heldExclusively ? "an exclusive" : "a shared") + " lock; wanted "
                 + (mode == HostFileOptions.Lock.EXCLUSIVE ? "an exclusive" : "a shared") + " one");

@@ -17,6 +17,9 @@ final class FileSlot {
 
     final LinuxFile file;
     final Owner owner;
+    /** The number that the engine knows the file by, or -1. */
+    final int fileNumber;
+
     /** The number that the kernel knows the slot by, where it is given one. */
     int index = -1;
 
@@ -41,9 +44,10 @@ final class FileSlot {
         void done(FileSlot slot);
     }
 
-    FileSlot(LinuxFile file, Owner owner) {
+    FileSlot(LinuxFile file, Owner owner, int fileNumber) {
         this.file = file;
         this.owner = owner;
+        this.fileNumber = fileNumber;
     }
 
     private static MemorySegment allocate(int elements) {
@@ -85,6 +89,11 @@ final class FileSlot {
     /** Where a chunk of one element is. */
     long firstAddress() {
         return operation.vector().address(chunkFirst);
+    }
+
+    /** Whether one plain read or write moves the chunk. */
+    boolean single() {
+        return chunkCount == 1 && chunkBytes <= Integer.MAX_VALUE;
     }
 
     int chunkCount() {

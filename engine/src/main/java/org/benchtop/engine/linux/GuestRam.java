@@ -5,6 +5,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
 
@@ -25,6 +26,8 @@ public final class GuestRam implements AutoCloseable {
     private static final long HUGE_PAGE_BYTES = 2L << 20;
     /** User space of x86-64 with four-level page tables. */
     private static final long ADDRESS_SPACE_BYTES = 1L << 47;
+
+    private static volatile GuestRam[] live = {};
 
     private final int fd;
     private final Arena arena;
@@ -82,13 +85,30 @@ public final class GuestRam implements AutoCloseable {
             // SAFETY: the range was mapped just now and is unmapped by the arena's clean-up and nothing else.
             MemorySegment segment = MemorySegment.ofAddress(address)
                     .reinterpret(sizeBytes, arena, mapped -> LibC.munmap(address, sizeBytes));
-            return new GuestRam(fd, arena, segment);
+            GuestRam ram = new GuestRam(fd, arena, segment);
+            enlist(ram);
+            return ram;
         } catch (RuntimeException e) {
             if (fd >= 0) {
                 LibC.close(fd);
             }
             throw e;
         }
+    }
+
+    /** All memory that is not closed; a new array whenever that changes. */
+    static GuestRam[] live() {
+        return live;
+    }
+
+    private static synchronized void enlist(GuestRam ram) {
+        GuestRam[] longer = Arrays.copyOf(live, live.length + 1);
+        longer[longer.length - 1] = ram;
+        live = longer;
+    }
+
+    private static synchronized void strike(GuestRam ram) {
+        live = Arrays.stream(live).filter(other -> other != ram).toArray(GuestRam[]::new);
     }
 
     private static int createMemfd(String name, long sizeBytes, Pages pages) {
@@ -166,6 +186,11 @@ public final class GuestRam implements AutoCloseable {
         return segment.address();
     }
 
+    /** The size in bytes. */
+    long sizeBytes() {
+        return segment.byteSize();
+    }
+
     /** The memfd behind shared memory, or -1. */
     public int fd() {
         return fd;
@@ -175,6 +200,7 @@ public final class GuestRam implements AutoCloseable {
     @Override
     public void close() {
         if (arena.scope().isAlive()) {
+            strike(this);
             arena.close();
             if (fd >= 0) {
                 LibC.close(fd);

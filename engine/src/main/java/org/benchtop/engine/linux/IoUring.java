@@ -62,6 +62,8 @@ final class IoUring implements CompletionSource, LoopWaiter, SlotEngine {
     private final long cqesAt;
     private final int maxInFlight;
 
+    private final RingFiles files;
+    private final RingBuffers buffers;
     private final SlotTable slots = new SlotTable();
     private final SlotList waiting = new SlotList();
     private int sqTail;
@@ -91,6 +93,8 @@ final class IoUring implements CompletionSource, LoopWaiter, SlotEngine {
             ring.set(ValueLayout.JAVA_INT, sqArrayAt + 4L * i, i);
         }
         sqTail = ring.get(ValueLayout.JAVA_INT, sqTailAt);
+        files = new RingFiles(fd, capture, arena);
+        buffers = new RingBuffers(fd, capture, arena);
     }
 
     /** Why io_uring cannot be used by this process; empty if it can. */
@@ -173,6 +177,16 @@ final class IoUring implements CompletionSource, LoopWaiter, SlotEngine {
     }
 
     @Override
+    public int open(LinuxFile file) {
+        return files.add(file.fd());
+    }
+
+    @Override
+    public void close(int fileNumber) {
+        files.remove(fileNumber);
+    }
+
+    @Override
     public void add(FileSlot slot) {
         slots.add(slot);
     }
@@ -191,11 +205,16 @@ final class IoUring implements CompletionSource, LoopWaiter, SlotEngine {
         inFlight++;
         long sqe = nextSqe();
         FileOperation operation = slot.operation();
-        int file = slot.file.fd();
         switch (operation.kind()) {
-            case READ, WRITE -> IoUringSqe.transfer(sqes, sqe, file, slot);
-            case SYNC -> IoUringSqe.dataSync(sqes, sqe, file, slot.index);
-            case PUNCH_HOLE, ZERO_RANGE -> IoUringSqe.fallocate(sqes, sqe, file, operation, slot.index);
+            case READ, WRITE -> {
+                int buffer = slot.single() ? buffers.find(slot.firstAddress(), slot.chunkBytes()) : -1;
+                IoUringSqe.transfer(sqes, sqe, slot, buffer);
+                if (buffer >= 0) {
+                    slot.file.countRegistered();
+                }
+            }
+            case SYNC -> IoUringSqe.dataSync(sqes, sqe, slot);
+            case PUNCH_HOLE, ZERO_RANGE -> IoUringSqe.fallocate(sqes, sqe, operation, slot);
         }
         if (unsubmitted >= BATCH) {
             enter(0, 0);
@@ -298,6 +317,7 @@ final class IoUring implements CompletionSource, LoopWaiter, SlotEngine {
 
     @Override
     public void close() {
+        files.close();
         LibC.munmap(sqes.address(), sqes.byteSize());
         LibC.munmap(ring.address(), ringBytes);
         LibC.close(fd);

@@ -12,6 +12,8 @@ final class KernelQueue implements HostFileQueue, FileSlot.Owner {
     private final SlotEngine engine;
     private final ThreadQueue threads;
     private @Nullable FileSlot free;
+    private boolean opened;
+    private int fileNumber = -1;
     private volatile boolean closed;
 
     KernelQueue(LinuxFile file, LinuxEventLoop loop, SlotEngine engine, ThreadQueue threads) {
@@ -29,13 +31,21 @@ final class KernelQueue implements HostFileQueue, FileSlot.Owner {
         }
         FileSlot slot = free;
         if (slot == null) {
-            slot = new FileSlot(file, this);
+            slot = new FileSlot(file, this, fileNumber());
             engine.add(slot);
         } else {
             free = slot.next;
         }
         slot.start(operation);
         engine.push(slot);
+    }
+
+    private int fileNumber() {
+        if (!opened) {
+            opened = true;
+            fileNumber = engine.open(file);
+        }
+        return fileNumber;
     }
 
     @Override
@@ -52,6 +62,8 @@ final class KernelQueue implements HostFileQueue, FileSlot.Owner {
     }
 
     private void removeFree() {
+        engine.close(fileNumber);
+        fileNumber = -1;
         for (FileSlot slot = free; slot != null; slot = slot.next) {
             engine.remove(slot);
         }
@@ -71,7 +83,8 @@ final class KernelQueue implements HostFileQueue, FileSlot.Owner {
             return;
         }
         try {
-            loop.execute(this::removeFree);
+            // Waited for, as the kernel keeps the file open for whom it has registered it.
+            loop.call(this::removeFree);
         } catch (BenchtopException e) {
             // The loop is closed and with it the engine that knew the slots.
             free = null;

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.LongAdder;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.event.EventLoop;
@@ -34,6 +35,7 @@ final class LinuxFile implements HostFile {
     private final boolean blockDevice;
     private final DirectAlignment alignment;
     private final FileWorkers workers;
+    private final LongAdder registered = new LongAdder();
     private final HostFileOptions.Aio aio;
     private final List<HostFileQueue> queues = new ArrayList<>();
     private volatile boolean readsWithoutWaiting;
@@ -325,6 +327,16 @@ final class LinuxFile implements HostFile {
     }
 
     @Override
+    public long registeredTransfers() {
+        return registered.sum();
+    }
+
+    /** A transfer uses memory that the kernel has registered. */
+    void countRegistered() {
+        registered.increment();
+    }
+
+    @Override
     public long nextData(long offsetBytes) {
         return seek(offsetBytes, SEEK_DATA, offsetBytes);
     }
@@ -400,6 +412,8 @@ final class LinuxFile implements HostFile {
             queue.close();
         }
         workers.close();
+        // The kernel would keep the lock for as long as anything still refers to the file.
+        FileLock.drop(fd);
         LibC.close(fd);
     }
 }

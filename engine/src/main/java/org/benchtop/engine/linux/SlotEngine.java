@@ -7,6 +7,14 @@ interface SlotEngine {
     /** Whether it can do such an operation on such a file. */
     boolean takes(LinuxFile file, FileOperation.Kind kind);
 
+    /** Makes a file known; returns the number for its slots, or -1 where the descriptor is as good. */
+    default int open(LinuxFile file) {
+        return -1;
+    }
+
+    /** Forgets a file of {@link #open}; nothing of it is in flight. */
+    default void close(int fileNumber) {}
+
     /** Makes a new slot known. */
     void add(FileSlot slot);
 

@@ -54,7 +54,7 @@ final class ThreadQueue implements HostFileQueue, FileSlot.Owner {
     public void submit(FileOperation operation) {
         FileSlot slot = free;
         if (slot == null) {
-            slot = new FileSlot(file, this);
+            slot = new FileSlot(file, this, -1);
         } else {
             free = slot.next;
         }

@@ -15,10 +15,13 @@ final class NbdProtocol {
     static final int NBD_OPT_INFO = 6;
     static final int NBD_OPT_GO = 7;
     static final int NBD_OPT_STRUCTURED_REPLY = 8;
+    static final int NBD_OPT_LIST_META_CONTEXT = 9;
+    static final int NBD_OPT_SET_META_CONTEXT = 10;
 
     static final int NBD_REP_ACK = 1;
     static final int NBD_REP_SERVER = 2;
     static final int NBD_REP_INFO = 3;
+    static final int NBD_REP_META_CONTEXT = 4;
     static final int NBD_REP_ERR_UNSUP = (1 << 31) + 1;
     static final int NBD_REP_ERR_INVALID = (1 << 31) + 3;
     static final int NBD_REP_ERR_UNKNOWN = (1 << 31) + 6;
@@ -44,13 +47,20 @@ final class NbdProtocol {
     static final int NBD_CMD_FLUSH = 3;
     static final int NBD_CMD_TRIM = 4;
     static final int NBD_CMD_WRITE_ZEROES = 6;
+    static final int NBD_CMD_BLOCK_STATUS = 7;
     static final int NBD_CMD_FLAG_FUA = 1;
     static final int NBD_CMD_FLAG_NO_HOLE = 1 << 1;
+    static final int NBD_CMD_FLAG_REQ_ONE = 1 << 3;
 
     static final int NBD_REPLY_FLAG_DONE = 1;
     static final int NBD_REPLY_TYPE_NONE = 0;
     static final int NBD_REPLY_TYPE_OFFSET_DATA = 1;
+    static final int NBD_REPLY_TYPE_BLOCK_STATUS = 5;
     static final int NBD_REPLY_TYPE_ERROR = (1 << 15) + 1;
+
+    static final String BASE_ALLOCATION = "base:allocation";
+    static final int NBD_STATE_HOLE = 1;
+    static final int NBD_STATE_ZERO = 1 << 1;
 
     static final int NBD_EPERM = 1;
     static final int NBD_EIO = 5;

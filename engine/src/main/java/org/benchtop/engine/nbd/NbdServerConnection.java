@@ -8,8 +8,10 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
+import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockCapabilities;
+import org.benchtop.spi.block.BlockExtent;
 import org.benchtop.spi.block.BlockQueue;
 import org.benchtop.spi.block.BlockStatus;
 import org.benchtop.spi.event.Doorbell;
@@ -28,6 +30,8 @@ final class NbdServerConnection {
     private static final int MAX_OPTIONS = 1000;
     private static final long NEGOTIATION_MILLIS = 30_000;
     private static final int MAX_REQUESTS = 256;
+    private static final int MAX_EXTENTS = 1024;
+    private static final int ALLOCATION_CONTEXT = 1;
     private static final long MAX_BUFFERED_BYTES = 2L * MAX_PAYLOAD_BYTES;
 
     private final NbdServer server;
@@ -38,6 +42,8 @@ final class NbdServerConnection {
     private final ByteBuffer in = ByteBuffer.allocateDirect(64 << 10).limit(0);
     private final Thread receiver;
     private boolean structured;
+    /** Whether the client has chosen base:allocation. */
+    private boolean allocation;
 
     // For the loop; the queue is opened after negotiation.
     private @Nullable BlockQueue queue;
@@ -235,6 +241,8 @@ final class NbdServerConnection {
                     structured = length == 0;
                     reply(option, structured ? NbdProtocol.NBD_REP_ACK : NbdProtocol.NBD_REP_ERR_INVALID, new byte[0]);
                 }
+                case NbdProtocol.NBD_OPT_LIST_META_CONTEXT, NbdProtocol.NBD_OPT_SET_META_CONTEXT ->
+                    metaContexts(option, ByteBuffer.wrap(data));
                 default -> reply(option, NbdProtocol.NBD_REP_ERR_UNSUP, new byte[0]);
             }
         }
@@ -286,6 +294,57 @@ final class NbdServerConnection {
                         .array());
         reply(option, NbdProtocol.NBD_REP_ACK, new byte[0]);
         return true;
+    }
+
+    /** Lists or chooses what block status tells about; there is one context, {@code base:allocation}. */
+    private void metaContexts(int option, ByteBuffer data) throws IOException {
+        boolean choose = option == NbdProtocol.NBD_OPT_SET_META_CONTEXT;
+        if (choose) {
+            allocation = false;
+        }
+        String name = text(data);
+        int queries = data.remaining() >= 4 ? data.getInt() : -1;
+        boolean valid = structured && name != null && queries >= 0;
+        boolean matches = !choose && queries == 0;
+        for (int i = 0; valid && i < queries; i++) {
+            String query = text(data);
+            valid = query != null;
+            matches |= NbdProtocol.BASE_ALLOCATION.equals(query) || !choose && "base:".equals(query);
+        }
+        if (!valid || data.hasRemaining()) {
+            reply(option, NbdProtocol.NBD_REP_ERR_INVALID, new byte[0]);
+            return;
+        }
+        if (!settings.export().equals(name)) {
+            reply(option, NbdProtocol.NBD_REP_ERR_UNKNOWN, "no such export".getBytes(StandardCharsets.UTF_8));
+            return;
+        }
+        if (matches) {
+            allocation |= choose;
+            byte[] context = NbdProtocol.BASE_ALLOCATION.getBytes(StandardCharsets.UTF_8);
+            reply(
+                    option,
+                    NbdProtocol.NBD_REP_META_CONTEXT,
+                    ByteBuffer.allocate(4 + context.length)
+                            .putInt(choose ? ALLOCATION_CONTEXT : 0)
+                            .put(context)
+                            .array());
+        }
+        reply(option, NbdProtocol.NBD_REP_ACK, new byte[0]);
+    }
+
+    /** A text with its length before it; null if it is not all there. */
+    private static @Nullable String text(ByteBuffer data) {
+        if (data.remaining() < 4) {
+            return null;
+        }
+        int length = data.getInt();
+        if (length < 0 || length > data.remaining()) {
+            return null;
+        }
+        byte[] bytes = new byte[length];
+        data.get(bytes);
+        return new String(bytes, StandardCharsets.UTF_8);
     }
 
     private int maxPayload() {
@@ -373,6 +432,10 @@ final class NbdServerConnection {
         if (error != 0) {
             request.error = error;
             finished(request);
+        } else if (command == NbdProtocol.NBD_CMD_BLOCK_STATUS) {
+            // On this thread, which may wait for the host without delaying other clients.
+            blockStatus(request, offset, length, (flags & NbdProtocol.NBD_CMD_FLAG_REQ_ONE) != 0);
+            finished(request);
         } else {
             boolean first;
             synchronized (arrived) {
@@ -386,16 +449,46 @@ final class NbdServerConnection {
         return true;
     }
 
+    /** Answers with extents up to the end of what was asked for, or fewer. */
+    private void blockStatus(NbdServerRequest request, long offset, long length, boolean one) {
+        ByteBuffer extents = ByteBuffer.allocate(8 * (one ? 1 : MAX_EXTENTS));
+        try {
+            long at = offset;
+            int before = -1;
+            while (at < offset + length) {
+                BlockExtent extent = backend.blockStatus(at, offset + length - at);
+                int state = (extent.allocated() ? 0 : NbdProtocol.NBD_STATE_HOLE)
+                        | (extent.zero() ? NbdProtocol.NBD_STATE_ZERO : 0);
+                if (state == before) {
+                    int last = extents.position() - 8;
+                    extents.putInt(last, extents.getInt(last) + (int) extent.lengthBytes());
+                } else if (extents.hasRemaining()) {
+                    extents.putInt((int) extent.lengthBytes()).putInt(state);
+                    before = state;
+                } else {
+                    break;
+                }
+                at += extent.lengthBytes();
+            }
+        } catch (BenchtopException e) {
+            LOG.log(System.Logger.Level.WARNING, "block status: {0}", e.getMessage());
+            request.error = NbdProtocol.NBD_EIO;
+        }
+        request.extents(extents.flip());
+    }
+
     private int check(int command, int flags, long offset, long length) {
         BlockCapabilities capabilities = backend.capabilities();
         boolean changes = command == NbdProtocol.NBD_CMD_WRITE
                 || command == NbdProtocol.NBD_CMD_TRIM
                 || command == NbdProtocol.NBD_CMD_WRITE_ZEROES;
-        if (!changes && command != NbdProtocol.NBD_CMD_READ && command != NbdProtocol.NBD_CMD_FLUSH) {
+        boolean status = command == NbdProtocol.NBD_CMD_BLOCK_STATUS && allocation && length > 0;
+        if (!changes && !status && command != NbdProtocol.NBD_CMD_READ && command != NbdProtocol.NBD_CMD_FLUSH) {
             return NbdProtocol.NBD_EINVAL;
         }
         int known = NbdProtocol.NBD_CMD_FLAG_FUA
-                | (command == NbdProtocol.NBD_CMD_WRITE_ZEROES ? NbdProtocol.NBD_CMD_FLAG_NO_HOLE : 0);
+                | (command == NbdProtocol.NBD_CMD_WRITE_ZEROES ? NbdProtocol.NBD_CMD_FLAG_NO_HOLE : 0)
+                | (status ? NbdProtocol.NBD_CMD_FLAG_REQ_ONE : 0);
         if ((flags & ~known) != 0) {
             return NbdProtocol.NBD_EINVAL;
         }
@@ -532,7 +625,17 @@ final class NbdServerConnection {
             flush(out);
         }
         boolean data = request.error == 0 && request.command == NbdProtocol.NBD_CMD_READ;
-        if (!structured || request.command != NbdProtocol.NBD_CMD_READ) {
+        boolean status = request.command == NbdProtocol.NBD_CMD_BLOCK_STATUS && request.error == 0;
+        if (status) {
+            ByteBuffer extents = request.extents();
+            if (out.remaining() < 64 + extents.remaining()) {
+                flush(out);
+            }
+            chunk(out, NbdProtocol.NBD_REPLY_TYPE_BLOCK_STATUS, request.cookie, 4 + extents.remaining())
+                    .putInt(ALLOCATION_CONTEXT)
+                    .put(extents);
+        } else if (!structured
+                || request.command != NbdProtocol.NBD_CMD_READ && request.command != NbdProtocol.NBD_CMD_BLOCK_STATUS) {
             out.putInt(NbdProtocol.NBD_SIMPLE_REPLY_MAGIC).putInt(request.error).putLong(request.cookie);
         } else if (data && request.lengthBytes > 0) {
             chunk(out, NbdProtocol.NBD_REPLY_TYPE_OFFSET_DATA, request.cookie, (int) request.lengthBytes + 8)

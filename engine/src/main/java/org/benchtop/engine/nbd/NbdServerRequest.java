@@ -25,6 +25,7 @@ final class NbdServerRequest implements BlockCompletion, AutoCloseable {
     private @Nullable BlockQueue queue;
     private boolean flushAfterwards;
     private long bufferBytes;
+    private ByteBuffer extents = ByteBuffer.allocate(0);
 
     int command;
     long cookie;
@@ -89,6 +90,15 @@ final class NbdServerRequest implements BlockCompletion, AutoCloseable {
     /** The data, for one reader or writer. */
     ByteBuffer buffer() {
         return memory.asSlice(0, bufferBytes).asByteBuffer();
+    }
+
+    /** What a block status request is answered: lengths and states. */
+    ByteBuffer extents() {
+        return extents;
+    }
+
+    void extents(ByteBuffer found) {
+        extents = found;
     }
 
     long bufferBytes() {

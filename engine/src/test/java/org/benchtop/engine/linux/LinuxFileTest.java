@@ -743,4 +743,74 @@ class LinuxFileTest {
             }
         }
     }
+
+    /** Reads a page of the file often enough for its memory to be worth registering. */
+    private void readOften(HostFileQueue queue, MemorySegment into) throws InterruptedException {
+        for (int i = 0; i < RingBuffers.WORTH + 4; i++) {
+            assertEquals(into.byteSize(), run(queue, FileOperation.Kind.READ, 4096, 0, into));
+        }
+    }
+
+    @Test
+    void guestMemoryThatIsUsedOftenIsRegisteredAndMovesTheSameBytes() throws Exception {
+        Assumptions.assumeTrue(IoUring.problem().isEmpty(), () -> "no io_uring: " + IoUring.problem());
+        byte[] content = bytes(segment(1 << 20, 3));
+        Files.write(file, content);
+        try (GuestRam ram = GuestRam.allocate("test", 8 << 20, false, GuestRam.Pages.NORMAL);
+                HostFile disk = open(Aio.IO_URING);
+                HostFileQueue queue = disk.openQueue(loop)) {
+            MemorySegment page = ram.segment().asSlice(12288, 4096);
+            readOften(queue, page);
+            Assumptions.assumeTrue(disk.registeredTransfers() > 0, "the kernel registers no memory here");
+
+            assertArrayEquals(Arrays.copyOfRange(content, 4096, 8192), bytes(page));
+            page.fill((byte) 0x3c);
+            assertEquals(4096, run(queue, FileOperation.Kind.WRITE, 0, 0, page));
+            assertEquals((byte) 0x3c, Files.readAllBytes(file)[4095]);
+            long before = disk.registeredTransfers();
+            MemorySegment acrossTwoPieces = ram.segment().asSlice((2 << 20) - 2048, 4096);
+            readOften(queue, acrossTwoPieces);
+            assertArrayEquals(Arrays.copyOfRange(content, 4096, 8192), bytes(acrossTwoPieces));
+            assertEquals(before, disk.registeredTransfers());
+        }
+    }
+
+    @Test
+    void memoryAtTheAddressOfAnEarlierGuestIsNotTakenForIts() throws Exception {
+        Assumptions.assumeTrue(IoUring.problem().isEmpty(), () -> "no io_uring: " + IoUring.problem());
+        byte[] content = bytes(segment(16384, 4));
+        Files.write(file, content);
+        try (HostFile disk = open(Aio.IO_URING);
+                HostFileQueue queue = disk.openQueue(loop)) {
+            for (int guest = 0; guest < 4; guest++) {
+                try (GuestRam ram = GuestRam.allocate("test", 8 << 20, false, GuestRam.Pages.NORMAL)) {
+                    MemorySegment page = ram.segment().asSlice(0, 4096);
+                    readOften(queue, page);
+
+                    assertArrayEquals(Arrays.copyOfRange(content, 4096, 8192), bytes(page));
+                }
+            }
+        }
+    }
+
+    @Test
+    void lockOfAClosedFileIsFreeAtOnceAlthoughTheRingHasKnownTheFile() throws Exception {
+        Assumptions.assumeTrue(IoUring.problem().isEmpty(), () -> "no io_uring: " + IoUring.problem());
+        Files.write(file, new byte[8192]);
+        MemorySegment page = segment(4096, 5);
+        long before = openDescriptors();
+        for (int i = 0; i < 100; i++) {
+            try (HostFile disk = host.openFile(options(true, false, Lock.EXCLUSIVE, Aio.IO_URING));
+                    HostFileQueue queue = disk.openQueue(loop)) {
+                assertEquals(4096, run(queue, FileOperation.Kind.WRITE, 0, 0, page));
+            }
+        }
+        assertTrue(openDescriptors() < before + 50);
+    }
+
+    private static long openDescriptors() throws IOException {
+        try (var descriptors = Files.list(Path.of("/proc/self/fd"))) {
+            return descriptors.count();
+        }
+    }
 }

@@ -69,6 +69,11 @@ final class Apt {
         }
     }
 
+    /** One package, without what it depends on. */
+    List<AptPackage> single(String name) {
+        return cached("package " + name, () -> uris(Set.of(name)));
+    }
+
     /** Packages and all that they depend on, as if nothing were installed on this machine. */
     List<AptPackage> withDependencies(Set<String> names) {
         return cached("closure " + names, () -> {

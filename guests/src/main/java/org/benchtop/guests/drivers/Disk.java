@@ -53,6 +53,8 @@ public final class Disk {
     static final int VIRTIO_BLK = 1;
     static final int IDE = 2;
     static final int AHCI = 3;
+    static final int LSI = 4;
+    static final int VIRTIO_SCSI = 5;
 
     private Disk() {}
 
@@ -83,8 +85,14 @@ public final class Disk {
         if (VirtioBlk.matches(Pci.id(function))) {
             return VIRTIO_BLK;
         }
+        if (VirtioScsi.matches(Pci.id(function))) {
+            return VIRTIO_SCSI;
+        }
         if (Ahci.matches(function)) {
             return AHCI;
+        }
+        if (Lsi.matches(function)) {
+            return LSI;
         }
         return Ide.matches(function) ? IDE : 0;
     }
@@ -94,6 +102,8 @@ public final class Disk {
             case VIRTIO_BLK -> 1;
             case IDE -> Ide.disks(function);
             case AHCI -> Ahci.disks(function);
+            case LSI -> Lsi.disks(function);
+            case VIRTIO_SCSI -> VirtioScsi.disks(function);
             default -> 0;
         };
     }
@@ -103,6 +113,8 @@ public final class Disk {
             case VIRTIO_BLK -> VirtioBlk.attach(function, queues, depth, flags);
             case IDE -> Ide.attach(function, index, depth, flags);
             case AHCI -> Ahci.attach(function, index, depth, flags);
+            case LSI -> Lsi.attach(function, index, depth, flags);
+            case VIRTIO_SCSI -> VirtioScsi.attach(function, index, queues, depth, flags);
             default -> 0;
         };
     }
@@ -135,9 +147,10 @@ public final class Disk {
     /** Sends completion interrupts of a queue to the CPU that calls this. */
     public static void bind(long disk, int queue) {
         switch (Guest.load32(disk + KIND)) {
-            case VIRTIO_BLK -> VirtioBlk.bind(disk, queue);
+            case VIRTIO_BLK, VIRTIO_SCSI -> VirtioBlk.bind(disk, queue);
             case IDE -> Ide.bind(disk);
             case AHCI -> Ahci.bind(disk);
+            case LSI -> Lsi.bind(disk);
             default -> {}
         }
     }
@@ -146,8 +159,10 @@ public final class Disk {
     public static void submit(long disk, int queue, int tag, int operation, long sector, long buffer, int sizeBytes) {
         switch (Guest.load32(disk + KIND)) {
             case VIRTIO_BLK -> VirtioBlk.submit(disk, queue, tag, operation, sector, buffer, sizeBytes);
+            case VIRTIO_SCSI -> VirtioScsi.submit(disk, queue, tag, operation, sector, buffer, sizeBytes);
             case IDE -> Ide.submit(disk, tag, operation, sector, buffer, sizeBytes);
             case AHCI -> Ahci.submit(disk, tag, operation, sector, buffer, sizeBytes);
+            case LSI -> Lsi.submit(disk, tag, operation, sector, buffer, sizeBytes);
             default -> {}
         }
     }
@@ -155,9 +170,10 @@ public final class Disk {
     /** Shows all prepared requests to the device. */
     public static void kick(long disk, int queue) {
         switch (Guest.load32(disk + KIND)) {
-            case VIRTIO_BLK -> VirtioBlk.kick(disk, queue);
+            case VIRTIO_BLK, VIRTIO_SCSI -> VirtioBlk.kick(disk, queue);
             case IDE -> Ide.kick(disk);
             case AHCI -> Ahci.kick(disk);
+            case LSI -> Lsi.kick(disk);
             default -> {}
         }
     }
@@ -166,8 +182,10 @@ public final class Disk {
     public static int poll(long disk, int queue) {
         return switch (Guest.load32(disk + KIND)) {
             case VIRTIO_BLK -> VirtioBlk.poll(disk, queue);
+            case VIRTIO_SCSI -> VirtioScsi.poll(disk, queue);
             case IDE -> Ide.poll(disk);
             case AHCI -> Ahci.poll(disk);
+            case LSI -> Lsi.poll(disk);
             default -> NONE;
         };
     }
@@ -175,9 +193,10 @@ public final class Disk {
     /** Waits until {@link #poll} has something; ends the guest if the device stays silent for long. */
     public static void await(long disk, int queue) {
         switch (Guest.load32(disk + KIND)) {
-            case VIRTIO_BLK -> VirtioBlk.await(disk, queue);
+            case VIRTIO_BLK, VIRTIO_SCSI -> VirtioBlk.await(disk, queue);
             case IDE -> Ide.await(disk);
             case AHCI -> Ahci.await(disk);
+            case LSI -> Lsi.await(disk);
             default -> {}
         }
     }
@@ -185,9 +204,10 @@ public final class Disk {
     /** Interrupts of a queue so far. */
     public static long interrupts(long disk, int queue) {
         return switch (Guest.load32(disk + KIND)) {
-            case VIRTIO_BLK -> VirtioBlk.interrupts(disk, queue);
+            case VIRTIO_BLK, VIRTIO_SCSI -> VirtioBlk.interrupts(disk, queue);
             case IDE -> Ide.interrupts(disk);
             case AHCI -> Ahci.interrupts(disk);
+            case LSI -> Lsi.interrupts(disk);
             default -> 0;
         };
     }
@@ -195,9 +215,10 @@ public final class Disk {
     /** Completions for which the interrupt that was asked for did not come. */
     public static long missedInterrupts(long disk, int queue) {
         return switch (Guest.load32(disk + KIND)) {
-            case VIRTIO_BLK -> VirtioBlk.missedInterrupts(disk, queue);
+            case VIRTIO_BLK, VIRTIO_SCSI -> VirtioBlk.missedInterrupts(disk, queue);
             case IDE -> Ide.missedInterrupts(disk);
             case AHCI -> Ahci.missedInterrupts(disk);
+            case LSI -> Lsi.missedInterrupts(disk);
             default -> 0;
         };
     }
@@ -205,9 +226,10 @@ public final class Disk {
     /** Notifications sent to the device for a queue so far. */
     public static long notifications(long disk, int queue) {
         return switch (Guest.load32(disk + KIND)) {
-            case VIRTIO_BLK -> VirtioBlk.notifications(disk, queue);
+            case VIRTIO_BLK, VIRTIO_SCSI -> VirtioBlk.notifications(disk, queue);
             case IDE -> Ide.notifications(disk);
             case AHCI -> Ahci.notifications(disk);
+            case LSI -> Lsi.notifications(disk);
             default -> 0;
         };
     }

@@ -31,8 +31,8 @@ final class VirtioBlk {
     private static final int DEVICE_FEATURE = 4;
     private static final int DRIVER_FEATURE_SELECT = 8;
     private static final int DRIVER_FEATURE = 12;
-    private static final int CONFIG_MSIX_VECTOR = 16;
-    private static final int DEVICE_STATUS = 20;
+    static final int CONFIG_MSIX_VECTOR = 16;
+    static final int DEVICE_STATUS = 20;
     private static final int QUEUE_SELECT = 22;
     private static final int QUEUE_SIZE = 24;
     private static final int QUEUE_MSIX_VECTOR = 26;
@@ -42,10 +42,10 @@ final class VirtioBlk {
     private static final int QUEUE_DRIVER = 40;
     private static final int QUEUE_DEVICE = 48;
 
-    private static final int ACKNOWLEDGE = 1;
-    private static final int DRIVER = 2;
-    private static final int DRIVER_OK = 4;
-    private static final int FEATURES_OK = 8;
+    static final int ACKNOWLEDGE = 1;
+    static final int DRIVER = 2;
+    static final int DRIVER_OK = 4;
+    static final int FEATURES_OK = 8;
     private static final int NEEDS_RESET = 64;
 
     private static final long VIRTIO_BLK_F_RO = 1L << 5;
@@ -54,9 +54,9 @@ final class VirtioBlk {
     private static final long VIRTIO_BLK_F_MQ = 1L << 12;
     private static final long VIRTIO_BLK_F_DISCARD = 1L << 13;
     private static final long VIRTIO_BLK_F_WRITE_ZEROES = 1L << 14;
-    private static final long VIRTIO_F_INDIRECT_DESC = 1L << 28;
-    private static final long VIRTIO_F_EVENT_IDX = 1L << 29;
-    private static final long VIRTIO_F_VERSION_1 = 1L << 32;
+    static final long VIRTIO_F_INDIRECT_DESC = 1L << 28;
+    static final long VIRTIO_F_EVENT_IDX = 1L << 29;
+    static final long VIRTIO_F_VERSION_1 = 1L << 32;
 
     private static final int VIRTIO_BLK_T_OUT = 1;
     private static final int VIRTIO_BLK_T_FLUSH = 4;
@@ -64,34 +64,34 @@ final class VirtioBlk {
     private static final int VIRTIO_BLK_T_DISCARD = 11;
     private static final int VIRTIO_BLK_T_WRITE_ZEROES = 13;
 
-    private static final int DESC_NEXT = 1;
-    private static final int DESC_WRITE = 2;
+    static final int DESC_NEXT = 1;
+    static final int DESC_WRITE = 2;
     private static final int DESC_INDIRECT = 4;
 
     /** The driver's structure, after the common head. */
-    private static final int COMMON = Disk.HEAD_SIZE;
+    static final int COMMON = Disk.HEAD_SIZE;
 
     private static final int NOTIFY = COMMON + 8;
     private static final int NOTIFY_MULTIPLIER = COMMON + 16;
     private static final int MSIX_TABLE = COMMON + 24;
     private static final int QUEUE_TABLE = COMMON + 32;
-    private static final int DISK_SIZE = QUEUE_TABLE + 8 * GuestLayout.MAX_CPUS;
+    static final int DISK_SIZE = QUEUE_TABLE + 8 * GuestLayout.MAX_CPUS;
 
     /** One queue's structure. */
-    private static final int DESC = 0;
+    static final int DESC = 0;
 
-    private static final int AVAIL = 8;
+    static final int AVAIL = 8;
     private static final int USED = 16;
     private static final int DOORBELL = 24;
     private static final int HEADERS = 32;
     private static final int STATUSES = 40;
     private static final int TABLES = 48;
     private static final int COUNTER = 56;
-    private static final int SIZE = 64;
+    static final int SIZE = 64;
     private static final int LAST_USED = 68;
-    private static final int AVAIL_INDEX = 72;
+    static final int AVAIL_INDEX = 72;
     private static final int KICKED = 76;
-    private static final int MODE = 80;
+    static final int MODE = 80;
     private static final int NUMBER = 84;
     private static final int MISSED = 88;
     private static final int NOTIFICATIONS = 96;
@@ -119,18 +119,42 @@ final class VirtioBlk {
         Guest.store32(disk + Disk.KIND, Disk.VIRTIO_BLK);
         long config = findRegisters(disk, function);
         long common = Guest.load64(disk + COMMON);
+        reset(common);
+        long wanted = VIRTIO_BLK_F_RO
+                | VIRTIO_BLK_F_BLK_SIZE
+                | VIRTIO_BLK_F_FLUSH
+                | VIRTIO_BLK_F_MQ
+                | VIRTIO_BLK_F_DISCARD
+                | VIRTIO_BLK_F_WRITE_ZEROES;
+        long features = negotiate(common, wanted, flags);
+        readConfiguration(disk, config, features);
+        int usedQueues = 1;
+        if ((features & VIRTIO_BLK_F_MQ) != 0) {
+            usedQueues = Math.max(1, Math.min(Math.min(queues, GuestLayout.MAX_CPUS), Guest.load16(config + 34)));
+        }
+        int mode = mode(disk, function, features, flags);
+        Guest.store32(disk + Disk.FLAGS, mode);
+        Guest.store32(disk + Disk.QUEUES, usedQueues);
+        Guest.store32(disk + Disk.DEPTH, depth);
+        Guest.store16(common + CONFIG_MSIX_VECTOR, 0xffff);
+        for (int queue = 0; queue < usedQueues; queue++) {
+            setUpQueue(disk, queue, queue, depth, mode);
+        }
+        start(common);
+        return disk;
+    }
+
+    static void reset(long common) {
         Guest.store8(common + DEVICE_STATUS, 0);
         while (Guest.load8(common + DEVICE_STATUS) != 0) {
             Guest.pause();
         }
         Guest.store8(common + DEVICE_STATUS, ACKNOWLEDGE);
         Guest.store8(common + DEVICE_STATUS, ACKNOWLEDGE | DRIVER);
-        long features = negotiate(common, flags);
-        readConfiguration(disk, config, features);
-        int usedQueues = 1;
-        if ((features & VIRTIO_BLK_F_MQ) != 0) {
-            usedQueues = Math.max(1, Math.min(Math.min(queues, GuestLayout.MAX_CPUS), Guest.load16(config + 34)));
-        }
+    }
+
+    /** How queues are used, from what was negotiated. */
+    static int mode(long disk, int function, long features, int flags) {
         int mode = flags & Disk.POLL;
         if (!enableMsix(disk, function)) {
             mode |= Disk.POLL;
@@ -141,20 +165,16 @@ final class VirtioBlk {
         if ((features & VIRTIO_F_INDIRECT_DESC) != 0) {
             mode |= Disk.INDIRECT;
         }
-        Guest.store32(disk + Disk.FLAGS, mode);
-        Guest.store32(disk + Disk.QUEUES, usedQueues);
-        Guest.store32(disk + Disk.DEPTH, depth);
-        Guest.store16(common + CONFIG_MSIX_VECTOR, 0xffff);
-        for (int queue = 0; queue < usedQueues; queue++) {
-            setUpQueue(disk, queue, depth, mode);
-        }
+        return mode;
+    }
+
+    static void start(long common) {
         disks++;
         Guest.store8(common + DEVICE_STATUS, ACKNOWLEDGE | DRIVER | FEATURES_OK | DRIVER_OK);
-        return disk;
     }
 
     /** Fills in the register addresses and returns the one of the device configuration. */
-    private static long findRegisters(long disk, int function) {
+    static long findRegisters(long disk, int function) {
         long config = 0;
         int at = Pci.capability(function, CAPABILITY_VENDOR, 0);
         while (at != 0) {
@@ -177,23 +197,18 @@ final class VirtioBlk {
             at = Pci.capability(function, CAPABILITY_VENDOR, at);
         }
         if (Guest.load64(disk + COMMON) == 0 || Guest.load64(disk + NOTIFY) == 0 || config == 0) {
-            Exit.fail(Exit.NO_DEVICE, "the virtio-blk device has no modern (virtio 1.x) registers");
+            Exit.fail(Exit.NO_DEVICE, "the virtio device has no modern (virtio 1.x) registers");
         }
         return config;
     }
 
-    private static long negotiate(long common, int flags) {
+    /** Agrees on what is wanted of the device type's own features and on the common ones. */
+    static long negotiate(long common, long ownFeatures, int flags) {
         Guest.store32(common + DEVICE_FEATURE_SELECT, 0);
         long offered = Guest.load32Unsigned(common + DEVICE_FEATURE);
         Guest.store32(common + DEVICE_FEATURE_SELECT, 1);
         offered |= Guest.load32Unsigned(common + DEVICE_FEATURE) << 32;
-        long wanted = VIRTIO_F_VERSION_1
-                | VIRTIO_BLK_F_RO
-                | VIRTIO_BLK_F_BLK_SIZE
-                | VIRTIO_BLK_F_FLUSH
-                | VIRTIO_BLK_F_MQ
-                | VIRTIO_BLK_F_DISCARD
-                | VIRTIO_BLK_F_WRITE_ZEROES;
+        long wanted = VIRTIO_F_VERSION_1 | ownFeatures;
         if ((flags & Disk.EVENT_INDEX) != 0) {
             wanted |= VIRTIO_F_EVENT_IDX;
         }
@@ -207,7 +222,7 @@ final class VirtioBlk {
         Guest.store32(common + DRIVER_FEATURE, (int) (features >> 32));
         Guest.store8(common + DEVICE_STATUS, ACKNOWLEDGE | DRIVER | FEATURES_OK);
         if ((features & VIRTIO_F_VERSION_1) == 0 || (Guest.load8(common + DEVICE_STATUS) & FEATURES_OK) == 0) {
-            Exit.fail(Exit.DEVICE_ERROR, "the virtio-blk device refuses the driver's features");
+            Exit.fail(Exit.DEVICE_ERROR, "the virtio device refuses the driver's features");
         }
         return features;
     }
@@ -244,9 +259,10 @@ final class VirtioBlk {
         return true;
     }
 
-    private static void setUpQueue(long disk, int queue, int depth, int mode) {
+    /** Sets up the device's queue {@code number} as the disk's queue {@code queue}. */
+    static void setUpQueue(long disk, int queue, int number, int depth, int mode) {
         long common = Guest.load64(disk + COMMON);
-        Guest.store16(common + QUEUE_SELECT, queue);
+        Guest.store16(common + QUEUE_SELECT, number);
         int size = Math.min(Guest.load16(common + QUEUE_SIZE), MAX_QUEUE_SIZE);
         boolean indirect = (mode & Disk.INDIRECT) != 0;
         if (size == 0 || (indirect ? depth : 3 * depth) > size) {
@@ -268,7 +284,7 @@ final class VirtioBlk {
         Guest.store64(q + USED, used);
         Guest.store32(q + SIZE, size);
         Guest.store32(q + MODE, mode);
-        Guest.store32(q + NUMBER, queue);
+        Guest.store32(q + NUMBER, number);
         Guest.store64(q + COUNTER, GuestLayout.INTERRUPT_COUNTERS + 8L * vector);
         Guest.store64(q + HEADERS, Memory.allocateZeroed((long) HEADER_STRIDE * depth, 64));
         Guest.store64(q + STATUSES, Memory.allocateZeroed(depth, 64));
@@ -288,7 +304,7 @@ final class VirtioBlk {
             route(disk, queue, vector);
             Guest.store16(common + QUEUE_MSIX_VECTOR, queue);
             if (Guest.load16(common + QUEUE_MSIX_VECTOR) != queue) {
-                Exit.fail(Exit.DEVICE_ERROR, "the virtio-blk device has no interrupt vector for the queue");
+                Exit.fail(Exit.DEVICE_ERROR, "the virtio device has no interrupt vector for the queue");
             }
         }
         store64(common + QUEUE_DESC, desc);
@@ -335,7 +351,7 @@ final class VirtioBlk {
         Guest.store16(chain + 44, DESC_WRITE);
     }
 
-    private static long queue(long disk, int queue) {
+    static long queue(long disk, int queue) {
         return Guest.load64(disk + QUEUE_TABLE + 8L * queue);
     }
 
@@ -382,9 +398,14 @@ final class VirtioBlk {
         Guest.store64(chain + 16, data);
         Guest.store64(chain + 24, length | (long) flags << 32 | (long) (first + 2) << 48);
         Guest.store16(chain + 14, operation == Disk.FLUSH ? first + 2 : first + 1);
+        makeAvailable(q, indirect ? tag : first);
+    }
+
+    /** Puts a chain into the available ring; the device sees it after {@link #kick}. */
+    static void makeAvailable(long q, int descriptor) {
         int index = Guest.load32(q + AVAIL_INDEX);
         int mask = Guest.load32(q + SIZE) - 1;
-        Guest.store16(Guest.load64(q + AVAIL) + 4 + 2L * (index & mask), indirect ? tag : first);
+        Guest.store16(Guest.load64(q + AVAIL) + 4 + 2L * (index & mask), descriptor);
         Guest.store32(q + AVAIL_INDEX, index + 1);
     }
 
@@ -408,11 +429,19 @@ final class VirtioBlk {
         }
         if (wanted) {
             Guest.store64(q + NOTIFICATIONS, Guest.load64(q + NOTIFICATIONS) + 1);
-            Guest.store16(Guest.load64(q + DOORBELL), queue);
+            Guest.store16(Guest.load64(q + DOORBELL), Guest.load32(q + NUMBER));
         }
     }
 
     static int poll(long disk, int queue) {
+        int tag = completed(disk, queue);
+        return tag == Disk.NONE
+                ? Disk.NONE
+                : tag | Guest.load8(Guest.load64(queue(disk, queue) + STATUSES) + tag) << 16;
+    }
+
+    /** The tag of a completed request, or {@link Disk#NONE}. */
+    static int completed(long disk, int queue) {
         long q = queue(disk, queue);
         long used = Guest.load64(q + USED);
         int last = Guest.load32(q + LAST_USED);
@@ -428,9 +457,9 @@ final class VirtioBlk {
         }
         int tag = (mode & Disk.INDIRECT) != 0 ? id : Integer.divideUnsigned(id, 3);
         if (Integer.compareUnsigned(tag, Guest.load32(disk + Disk.DEPTH)) >= 0) {
-            Exit.fail(Exit.DEVICE_ERROR, "the virtio-blk device completed a request that does not exist");
+            Exit.fail(Exit.DEVICE_ERROR, "the virtio device completed a request that does not exist");
         }
-        return tag | Guest.load8(Guest.load64(q + STATUSES) + tag) << 16;
+        return tag;
     }
 
     private static long eventSlot(long q) {
@@ -496,7 +525,7 @@ final class VirtioBlk {
     private static void checkSilence(long disk, long q, long begin) {
         int status = Guest.load8(Guest.load64(disk + COMMON) + DEVICE_STATUS);
         if ((status & NEEDS_RESET) != 0) {
-            Exit.fail(Exit.DEVICE_ERROR, "the virtio-blk device needs a reset");
+            Exit.fail(Exit.DEVICE_ERROR, "the virtio device needs a reset");
         }
         if (Tsc.toNanos(Guest.tsc() - begin) < SILENCE_NANOS) {
             return;

@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.benchtop.guests.Qemu;
 import org.benchtop.spi.BenchtopException;
@@ -143,5 +144,37 @@ class DebianGuestTest {
         assertTrue(Files.isRegularFile(folder.resolve("out/vmlinuz")));
         assertTrue(Files.isRegularFile(folder.resolve("out/initrd.cpio")));
         assertEquals(folder.resolve("out/vmlinuz"), files.kernel());
+    }
+
+    @Test
+    void filesOfAPackageAreExtractedOrTheMissingOneIsNamed() {
+        Path text = folder.resolve("text");
+        try {
+            DebianPackage.extract(
+                    "busybox-static",
+                    Map.of("usr/share/doc/busybox-static/changelog.Debian.gz", text),
+                    true,
+                    progress::add);
+        } catch (BenchtopException e) {
+            Assumptions.assumeFalse(e.kind() == ErrorKind.HOST, e.getMessage());
+            throw e;
+        }
+
+        assertTrue(read(text).startsWith("busybox (1:"), read(text));
+        assertEquals(
+                "package \"busybox-static\" has no file bin/nothing",
+                assertThrows(
+                                BenchtopException.class,
+                                () -> DebianPackage.extract(
+                                        "busybox-static", Map.of("bin/nothing", text), false, progress::add))
+                        .getMessage());
+    }
+
+    private static String read(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
     }
 }

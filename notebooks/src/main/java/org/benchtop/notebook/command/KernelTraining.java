@@ -11,12 +11,13 @@ import org.benchtop.notebook.wire.Channels;
 import org.benchtop.notebook.wire.ConnectionFile;
 import org.benchtop.notebook.wire.Json;
 import org.benchtop.notebook.wire.MessageCodec;
+import org.benchtop.shell.ShellTraining;
 import org.jspecify.annotations.Nullable;
 import org.zeromq.SocketType;
 import org.zeromq.ZContext;
 import org.zeromq.ZMQ;
 
-/** Runs a kernel through an ordinary session, for the launcher: the classes that it needs go into the AOT cache. */
+/** Runs a kernel and a shell through ordinary sessions, for the launcher: the classes that they need go into the AOT cache. */
 public final class KernelTraining {
     private static final int TIMEOUT_MILLIS = 30_000;
     private static final ConnectionFile ANY_PORTS =
@@ -45,7 +46,7 @@ public final class KernelTraining {
     }
 
     /** Runs and ends the process. */
-    public static void main(String[] args) throws InterruptedException {
+    public static void main(String[] args) throws Exception {
         System.setProperty("java.awt.headless", "true");
         Channels channels = new Channels(ANY_PORTS);
         LabEnvironment environment = new LabEnvironment();
@@ -60,6 +61,7 @@ public final class KernelTraining {
         kernel.close();
         environment.close();
         channels.close();
+        ShellTraining.run();
         System.exit(0);
     }
 
@@ -72,6 +74,7 @@ public final class KernelTraining {
         ask("complete_request", Json.object("code", "machine(\"\").con", "cursor_pos", 15));
         ask("complete_request", Json.object("code", "%%vm\ndrives:\n  d: { type: ", "cursor_pos", 27));
         ask("inspect_request", Json.object("code", "Math.abs(1)", "cursor_pos", 6));
+        ask("inspect_request", Json.object("code", "machine(\"\")", "cursor_pos", 4));
         ask("is_complete_request", Json.object("code", "for (;;) {"));
         ask("history_request", Json.object("hist_access_type", "tail", "n", 10));
     }

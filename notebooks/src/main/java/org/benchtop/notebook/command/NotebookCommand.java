@@ -59,7 +59,11 @@ public final class NotebookCommand implements Callable<Integer> {
         List<String> words = new ArrayList<>(List.of(program.toString()));
         words.addAll(arguments);
         try {
-            return new ProcessBuilder(words).inheritIO().start().waitFor();
+            Process jupyter = new ProcessBuilder(words).inheritIO().start();
+            // Ctrl-C reaches Jupyter itself, which asks before it ends; this command ends when Jupyter does.
+            Signals.onInterrupt(() -> {});
+            Signals.onTerminate(jupyter::destroy);
+            return jupyter.waitFor();
         } catch (IOException e) {
             throw BenchtopException.of(ErrorKind.HOST, program + ": cannot be started: " + e.getMessage(), e);
         }

@@ -59,6 +59,10 @@ final class Cell {
         return Json.string(request.message().content(), "code").orElse("");
     }
 
+    Source source() {
+        return new Source("cell " + count, code());
+    }
+
     boolean silent() {
         return Json.bool(request.message().content(), "silent", false);
     }

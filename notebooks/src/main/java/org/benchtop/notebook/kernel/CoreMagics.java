@@ -42,7 +42,7 @@ final class CoreMagics {
                 new Simple(
                         "load",
                         "%load FILE",
-                        "Run a script (.jsh, .jshell, .java) or the code cells of a notebook (.ipynb).",
+                        "Run a script (.jsh, .java) or the code cells of a notebook (.ipynb).",
                         false,
                         CoreMagics::load),
                 new Simple(
@@ -145,30 +145,42 @@ final class CoreMagics {
         }
         Path file = Path.of(words.getFirst());
         String text = Magics.script(file);
-        if (file.toString().endsWith(".ipynb")) {
-            text = codeCells(file, text);
+        String name = String.valueOf(file.getFileName());
+        if (!name.endsWith(".ipynb")) {
+            return call.script(name, withoutCommands(text)).orElse(null);
         }
-        return call.java(text).orElse(null);
+        Optional<Object> value = Optional.empty();
+        int number = 0;
+        for (String cell : codeCells(file, text)) {
+            value = call.script(name + ", code cell " + ++number, cell);
+        }
+        return value.orElse(null);
     }
 
-    private static String codeCells(Path file, String text) {
+    /** A script without commands of the JShell tool, which only set how it looks; lines keep their numbers. */
+    private static String withoutCommands(String script) {
+        return script.replaceAll("(?m)^(?:/(?:set|exit)\\b.*|#!.*)$", "");
+    }
+
+    private static List<String> codeCells(Path file, String text) {
         try {
-            StringBuilder code = new StringBuilder();
+            List<String> cells = new ArrayList<>();
             Json.parse(text.getBytes(java.nio.charset.StandardCharsets.UTF_8))
                     .getAsJsonArray("cells")
                     .forEach(cell -> {
                         var object = cell.getAsJsonObject();
                         if (Json.string(object, "cell_type").orElse("").equals("code")) {
+                            StringBuilder code = new StringBuilder();
                             var source = object.get("source");
                             if (source.isJsonArray()) {
                                 source.getAsJsonArray().forEach(line -> code.append(line.getAsString()));
                             } else {
                                 code.append(source.getAsString());
                             }
-                            code.append('\n');
+                            cells.add(code.toString());
                         }
                     });
-            return code.toString();
+            return cells;
         } catch (RuntimeException e) {
             throw BenchtopException.config(file + ": not a notebook: " + e.getMessage());
         }

@@ -14,7 +14,7 @@ public interface Environment extends AutoCloseable {
     /** Addresses of documentation, by title. */
     Map<String, String> helpLinks();
 
-    /** Imports and declarations that every notebook has. */
+    /** Imports and declarations that every notebook has, one on each line. */
     String startup();
 
     /** The magics besides those of the kernel itself. */

@@ -6,17 +6,22 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntConsumer;
 import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import jdk.jshell.DeclarationSnippet;
 import jdk.jshell.JShell;
 import jdk.jshell.Snippet;
 import jdk.jshell.SnippetEvent;
 import jdk.jshell.SourceCodeAnalysis;
 import jdk.jshell.SourceCodeAnalysis.CompletionInfo;
+import jdk.jshell.TypeDeclSnippet;
 import jdk.jshell.VarSnippet;
 import jdk.jshell.spi.ExecutionControl;
 import jdk.jshell.spi.ExecutionControlProvider;
@@ -35,6 +40,7 @@ final class Interpreter implements AutoCloseable {
     private static final int KEPT_RESULTS = 20;
 
     private static final long QUESTION_SECONDS = 2;
+    private static final Pattern TYPE = Pattern.compile("\\b(?:class|interface|enum|record)\\s+(\\w+)");
 
     private final CellExecution execution;
     private final ReentrantLock compiler = new ReentrantLock();
@@ -43,6 +49,7 @@ final class Interpreter implements AutoCloseable {
     private final SourceCodeAnalysis analysis;
     private final Map<String, Origin> origins = new ConcurrentHashMap<>();
     private final Deque<VarSnippet> results = new ArrayDeque<>();
+    private final Set<String> rejectedTypes = new TreeSet<>();
 
     Interpreter() {
         execution = new CellExecution(Interpreter.class.getClassLoader(), true, false);
@@ -76,11 +83,11 @@ final class Interpreter implements AutoCloseable {
         return execution.cellLoader();
     }
 
-    /** Evaluates code that is ours; a mistake in it is a defect. */
+    /** Evaluates code that is ours, a snippet on each line; a mistake in it is a defect. */
     void prepare(String code) {
         compiler.lock();
         try {
-            for (String source : split(code)) {
+            for (String source : code.lines().toList()) {
                 for (SnippetEvent event : shell.eval(source)) {
                     if (event.status() == Snippet.Status.REJECTED || event.exception() != null) {
                         throw new IllegalStateException("cannot prepare cells with: " + source + " "
@@ -95,25 +102,15 @@ final class Interpreter implements AutoCloseable {
         }
     }
 
-    private List<String> split(String code) {
-        List<String> sources = new ArrayList<>();
-        String rest = code;
-        while (!rest.isBlank()) {
-            CompletionInfo info = analysis.analyzeCompletion(rest);
-            sources.add(info.source());
-            rest = info.remaining();
-        }
-        return sources;
-    }
-
     /**
      * Runs Java.
      *
-     * @param line the line of the cell, from 0, where the code starts
+     * @param text what the code is part of
+     * @param line the line of the text, from 0, where the code starts
      * @param warnings takes what is worth saying although the cell succeeds
      * @return the value of the last expression, if the code ends with one that has a value
      */
-    Optional<Object> evaluate(Cell cell, int line, String code, List<String> warnings) throws CellFailure {
+    Optional<Object> evaluate(Cell cell, Source text, int line, String code, List<String> warnings) throws CellFailure {
         Optional<Object> value = Optional.empty();
         List<Snippet> declared = new ArrayList<>();
         String rest = code;
@@ -128,7 +125,7 @@ final class Interpreter implements AutoCloseable {
                 String piece =
                         rest.substring(0, rest.length() - info.remaining().length());
                 int leading = piece.length() - piece.stripLeading().length();
-                Origin origin = new Origin(cell.count(), cell.code(), restLine + newlines(piece.substring(0, leading)));
+                Origin origin = new Origin(text, restLine + newlines(piece.substring(0, leading)));
                 String source = info.completeness() == SourceCodeAnalysis.Completeness.COMPLETE_WITH_SEMI
                         ? info.source().strip()
                         : piece.strip();
@@ -176,7 +173,11 @@ final class Interpreter implements AutoCloseable {
             if (event.causeSnippet() != null) {
                 continue;
             }
+            if (snippet instanceof TypeDeclSnippet type && event.status() != Snippet.Status.REJECTED) {
+                rejectedTypes.remove(type.name());
+            }
             if (event.status() == Snippet.Status.REJECTED) {
+                rememberTypes(source);
                 failure = Traceback.compilation(
                         origin, source, shell.diagnostics(snippet).toList());
             } else if (event.exception() != null) {
@@ -270,6 +271,44 @@ final class Interpreter implements AutoCloseable {
         } finally {
             compiler.unlock();
         }
+    }
+
+    private void rememberTypes(String rejected) {
+        Matcher types = TYPE.matcher(rejected);
+        while (types.find()) {
+            rejectedTypes.add(types.group(1));
+        }
+    }
+
+    /**
+     * Asks for documentation. JDK 25 gives none as long as a type that once had a mistake is not defined, so for this
+     * moment such types are.
+     */
+    <T> Optional<T> askForDocumentation(Supplier<T> question) throws InterruptedException {
+        return ask(() -> {
+            List<Snippet> standIns = new ArrayList<>();
+            // JShell does not define while it runs something.
+            if (!execution.running()) {
+                for (String type : rejectedTypes) {
+                    if (shell.snippets().noneMatch(known -> isDefined(known, type))) {
+                        shell.eval("class " + type + " { }").forEach(event -> standIns.add(event.snippet()));
+                    }
+                }
+            }
+            try {
+                return question.get();
+            } finally {
+                standIns.stream()
+                        .filter(standIn -> shell.status(standIn) == Snippet.Status.VALID)
+                        .forEach(shell::drop);
+            }
+        });
+    }
+
+    private boolean isDefined(Snippet snippet, String type) {
+        return snippet instanceof TypeDeclSnippet known
+                && known.name().equals(type)
+                && shell.status(known).isDefined();
     }
 
     /** Whether code could end where it does: all snippets of it are complete. */

@@ -411,15 +411,9 @@ public final class Kernel implements AutoCloseable {
 
     private Optional<Object> evaluate(Workbench bench, Cell cell) throws CellFailure {
         List<String> warnings = new ArrayList<>();
-        Optional<Object> value = Optional.empty();
+        Optional<Object> value;
         try {
-            for (CellParser.Part part : CellParser.parse(cell.code(), bench.interpreter()::complete)) {
-                value = switch (part) {
-                    case CellParser.Java java -> bench.interpreter().evaluate(cell, java.line(), java.code(), warnings);
-                    case CellParser.LineMagic magic -> bench.magics().run(cell, magic, warnings);
-                    case CellParser.CellMagic magic -> bench.magics().run(cell, magic, warnings);
-                };
-            }
+            value = bench.magics().evaluate(cell, cell.source(), warnings);
         } catch (CellFailure e) {
             if (e.name().equals("OutOfMemoryError")) {
                 reserve = null;
@@ -478,8 +472,8 @@ public final class Kernel implements AutoCloseable {
         for (Map.Entry<String, JsonElement> entry : wanted.entrySet()) {
             JsonObject result;
             try {
-                Optional<Object> value =
-                        bench.interpreter().evaluate(cell, 0, entry.getValue().getAsString(), new ArrayList<>());
+                Optional<Object> value = bench.interpreter()
+                        .evaluate(cell, cell.source(), 0, entry.getValue().getAsString(), new ArrayList<>());
                 result = json(Jupyter.render(value.orElse(null)));
                 result.addProperty("status", "ok");
             } catch (CellFailure e) {

@@ -60,7 +60,7 @@ public interface Magic {
         /** How many lines of the cell are above the body. */
         int bodyLine();
 
-        /** The whole cell. */
+        /** The whole cell or file. */
         String cell();
 
         /** The number in {@code In [n]}. */
@@ -68,6 +68,13 @@ public interface Magic {
 
         /** Runs Java as if it stood in the cell. */
         Optional<Object> java(String code) throws Exception;
+
+        /**
+         * Runs another text, Java and magics, as if it were a cell.
+         *
+         * @param name what messages about it call it
+         */
+        Optional<Object> script(String name, String script) throws Exception;
 
         /** Defines a variable for cells. */
         void define(String name, Class<?> type, Object value) throws Exception;

@@ -61,15 +61,32 @@ final class Magics {
         return Optional.ofNullable(magics.get(key(name, takesCell)));
     }
 
-    Optional<Object> run(Cell cell, CellParser.LineMagic part, List<String> warnings) throws CellFailure {
-        return run(new CallInCell(cell, part.line(), part.arguments(), "", part.line(), warnings), part.name(), false);
-    }
-
-    Optional<Object> run(Cell cell, CellParser.CellMagic part, List<String> warnings) throws CellFailure {
-        return run(
-                new CallInCell(cell, part.line(), part.arguments(), part.body(), part.line() + 1, warnings),
-                part.name(),
-                true);
+    /** Runs the Java and the magics of a text; gives the value of its last part. */
+    Optional<Object> evaluate(Cell cell, Source text, List<String> warnings) throws CellFailure {
+        Optional<Object> value = Optional.empty();
+        for (CellParser.Part part : CellParser.parse(text.text(), interpreter::complete)) {
+            value = switch (part) {
+                case CellParser.Java java -> interpreter.evaluate(cell, text, java.line(), java.code(), warnings);
+                case CellParser.LineMagic magic ->
+                    run(
+                            new CallInCell(cell, text, magic.line(), magic.arguments(), "", magic.line(), warnings),
+                            magic.name(),
+                            false);
+                case CellParser.CellMagic magic ->
+                    run(
+                            new CallInCell(
+                                    cell,
+                                    text,
+                                    magic.line(),
+                                    magic.arguments(),
+                                    magic.body(),
+                                    magic.line() + 1,
+                                    warnings),
+                            magic.name(),
+                            true);
+            };
+        }
+        return value;
     }
 
     private Optional<Object> run(CallInCell call, String name, boolean takesCell) throws CellFailure {
@@ -187,7 +204,7 @@ final class Magics {
         return value;
     }
 
-    /** Runs a script, a notebook's cells or a Java file's text. */
+    /** The text of a file. */
     static String script(Path file) throws java.io.IOException {
         if (!Files.isRegularFile(file)) {
             throw BenchtopException.config(file + ": no such file");
@@ -198,14 +215,17 @@ final class Magics {
     /** A call with its cell. */
     private final class CallInCell implements Magic.Call {
         private final Cell cell;
+        private final Source text;
         private final int line;
         private final String arguments;
         private final String body;
         private final int bodyLine;
         private final List<String> warnings;
 
-        CallInCell(Cell cell, int line, String arguments, String body, int bodyLine, List<String> warnings) {
+        CallInCell(
+                Cell cell, Source text, int line, String arguments, String body, int bodyLine, List<String> warnings) {
             this.cell = cell;
+            this.text = text;
             this.line = line;
             this.arguments = arguments;
             this.body = body;
@@ -235,7 +255,7 @@ final class Magics {
 
         @Override
         public String cell() {
-            return cell.code();
+            return text.text();
         }
 
         @Override
@@ -246,7 +266,12 @@ final class Magics {
         @Override
         public Optional<Object> java(String code) throws CellFailure {
             int start = body.isEmpty() ? line : bodyLine;
-            return uninterrupted(() -> interpreter.evaluate(cell, start, code, warnings));
+            return uninterrupted(() -> interpreter.evaluate(cell, text, start, code, warnings));
+        }
+
+        @Override
+        public Optional<Object> script(String name, String script) throws CellFailure {
+            return uninterrupted(() -> evaluate(cell, new Source(name, script), warnings));
         }
 
         @Override
@@ -260,7 +285,7 @@ final class Magics {
                 String typeName = type.getCanonicalName();
                 String code = typeName + " " + name + " = (" + typeName
                         + ") org.benchtop.notebook.kernel.HandOver.take(" + ticket + "L);";
-                uninterrupted(() -> interpreter.evaluate(cell, line, code, warnings));
+                uninterrupted(() -> interpreter.evaluate(cell, text, line, code, warnings));
             } finally {
                 HANDED_OVER.remove(ticket);
             }

@@ -1,10 +1,9 @@
 package org.benchtop.notebook.kernel;
 
 /**
- * Where a snippet was typed.
+ * Where a snippet was written.
  *
- * @param cell the number in {@code In [n]}
- * @param code the whole text of the cell
+ * @param source the cell or file
  * @param line the line, from 0, on which the snippet starts
  */
-record Origin(int cell, String code, int line) {}
+record Origin(Source source, int line) {}

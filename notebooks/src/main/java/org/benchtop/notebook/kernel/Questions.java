@@ -191,7 +191,7 @@ final class Questions {
     private Optional<String> documentation(String code, int cursor) {
         try {
             return interpreter
-                    .ask(() -> {
+                    .askForDocumentation(() -> {
                         int skipped = declarationsBefore(code, cursor);
                         String text = code.substring(skipped);
                         List<Documentation> found = List.of();

@@ -10,6 +10,7 @@ import jdk.jshell.Diag;
 import jdk.jshell.EvalException;
 import jdk.jshell.JShellException;
 import jdk.jshell.UnresolvedReferenceException;
+import org.benchtop.shell.jshell.SnippetNames;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
 import org.jspecify.annotations.Nullable;
@@ -20,7 +21,6 @@ final class Traceback {
     private static final int MAX_CAUSES = 16;
     private static final int MAX_MESSAGE = 4000;
     private static final Pattern LAMBDA = Pattern.compile("lambda\\$(.*)\\$\\d+");
-    private static final Pattern GENERATED = Pattern.compile("(?:REPL\\.)?\\$JShell\\$\\w+[.$]");
 
     private final Map<String, Origin> origins;
 
@@ -47,15 +47,16 @@ final class Traceback {
             int lineEnd = source.indexOf('\n', at);
             int stop = lineEnd < 0 ? end : Math.min(end, lineEnd);
             int inCell = origin.line() + line;
-            String[] cellLines = origin.code().split("\n", -1);
+            String[] cellLines = origin.source().text().split("\n", -1);
             // Leading blanks of a snippet's first line were cut off before it was compiled.
             int shift = line == 0 && inCell < cellLines.length
                     ? Math.max(
                             0,
                             cellLines[inCell].indexOf(source.lines().findFirst().orElse("")))
                     : 0;
-            lines.add(Ansi.error("cell " + origin.cell() + ", line " + (inCell + 1) + ": ") + message);
-            lines.addAll(SourceExcerpt.around(origin.code(), inCell, at - lineStart + shift, stop - lineStart + shift));
+            lines.add(Ansi.error(origin.source().name() + ", line " + (inCell + 1) + ": ") + message);
+            lines.addAll(SourceExcerpt.around(
+                    origin.source().text(), inCell, at - lineStart + shift, stop - lineStart + shift));
             lines.add("");
         }
         return new CellFailure("CompilationError", first.isEmpty() ? "the code does not compile" : first, lines);
@@ -103,9 +104,9 @@ final class Traceback {
     private void mark(JShellException thrown, Origin here, List<String> lines) {
         for (StackTraceElement frame : thrown.getStackTrace()) {
             Optional<Origin> origin = origin(frame);
-            if (origin.isPresent() && origin.get().cell() == here.cell()) {
+            if (origin.isPresent() && origin.get().source().equals(here.source())) {
                 lines.addAll(SourceExcerpt.around(
-                        origin.get().code(), origin.get().line() + Math.max(1, frame.getLineNumber()) - 1));
+                        origin.get().source().text(), origin.get().line() + Math.max(1, frame.getLineNumber()) - 1));
                 return;
             }
         }
@@ -142,7 +143,7 @@ final class Traceback {
             return Ansi.soft("    at " + plain(frame.getClassName()) + "." + method(frame) + place(frame));
         }
         String where =
-                "cell " + origin.get().cell() + ", line " + (origin.get().line() + Math.max(1, frame.getLineNumber()));
+                origin.get().source().name() + ", line " + (origin.get().line() + Math.max(1, frame.getLineNumber()));
         String type = plain(frame.getClassName());
         String method = method(frame);
         String code = type.isEmpty() ? method : method.isEmpty() ? type : type + "." + method;
@@ -193,6 +194,6 @@ final class Traceback {
 
     /** Takes JShell's generated class names out of a text. */
     static String plain(String text) {
-        return GENERATED.matcher(text).replaceAll("");
+        return SnippetNames.plain(text);
     }
 }

@@ -18,7 +18,8 @@ public final class LabEnvironment implements Environment {
     /** Makes the lab's objects render themselves. */
     public LabEnvironment() {
         Renderings.register(Jupyter.renderer());
-        ApiSources.offer();
+        // Beside the start of the compiler, which takes longer.
+        Thread.ofPlatform().daemon().name("benchtop-sources").start(ApiSources::offer);
     }
 
     @Override
@@ -60,6 +61,7 @@ public final class LabEnvironment implements Environment {
                 import org.benchtop.shell.lab.*;
                 import org.benchtop.spi.*;
                 import static org.benchtop.shell.lab.Lab.*;
+                import static org.benchtop.shell.lab.Printing.*;
                 import static org.benchtop.notebook.display.Jupyter.*;
                 """;
     }
@@ -72,6 +74,7 @@ public final class LabEnvironment implements Environment {
     @Override
     public void ready(ClassLoader cells) {
         Lab.progress(new NotebookProgress());
+        Renderings.warmUp();
     }
 
     @Override

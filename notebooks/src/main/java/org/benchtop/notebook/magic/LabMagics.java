@@ -214,7 +214,7 @@ final class LabMagics {
                     List<LoadedPlugin> loaded = Lab.plugin(jar);
                     lines.add(jar.getFileName() + ": "
                             + (loaded.isEmpty()
-                                    ? "no plugin that was not loaded before"
+                                    ? "nothing new was loaded"
                                     : String.join(
                                             ", ",
                                             loaded.stream()

@@ -8,14 +8,13 @@ import com.github.weisj.jsvg.view.ViewBox;
 import java.awt.Graphics2D;
 import java.awt.RenderingHints;
 import java.awt.image.BufferedImage;
+import java.awt.image.DataBufferInt;
 import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.Optional;
-import javax.imageio.ImageIO;
 import org.benchtop.bench.chart.ChartStyle;
 import org.jspecify.annotations.Nullable;
 
@@ -42,6 +41,13 @@ final class Png {
         }
     }
 
+    /** Draws something small, because Java's graphics and fonts take long the first time. */
+    static void warmUp() {
+        of(
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 40 20\"><text class=\"label\" x=\"2\" y=\"15\">x</text>"
+                        + "<text class=\"head\" x=\"20\" y=\"15\">y</text></svg>");
+    }
+
     private static byte[] draw(String svg) throws IOException {
         @Nullable
         SVGDocument document = new SVGLoader()
@@ -64,8 +70,7 @@ final class Png {
         } finally {
             graphics.dispose();
         }
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        ImageIO.write(image, "png", bytes);
-        return bytes.toByteArray();
+        int[] pixels = ((DataBufferInt) image.getRaster().getDataBuffer()).getData();
+        return PngEncoder.encode(pixels, image.getWidth(), image.getHeight());
     }
 }

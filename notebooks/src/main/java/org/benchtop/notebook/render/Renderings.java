@@ -4,6 +4,7 @@ import java.util.Base64;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import org.benchtop.bench.chart.ChartStyle;
 import org.benchtop.bench.chart.Charts;
@@ -66,6 +67,18 @@ public final class Renderings {
         full(renderer, Plot.class, (plot, data) -> picture(svg(plot), data));
         full(renderer, Latency.class, Renderings::latency);
         full(renderer, Report.class, ReportView::render);
+    }
+
+    /** Gets graphics and fonts ready in the background, when the first cells have had their time. */
+    public static void warmUp() {
+        Thread.ofPlatform().daemon().name("picture-warm-up").start(() -> {
+            try {
+                TimeUnit.SECONDS.sleep(1);
+                Png.warmUp();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
     }
 
     private interface Html<T> {

@@ -4,8 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import com.google.gson.JsonArray;
-import com.google.gson.JsonObject;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -14,16 +12,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.benchtop.notebook.wire.Json;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Jupyter's own programs, as Debian ships them, against the kernel in a process of its own. */
 class JupyterClientTest {
-    /** Debian's, which sees Debian's packages whatever else is on PATH. */
-    private static final String PYTHON = "/usr/bin/python3";
-
     private static final long TIMEOUT_MINUTES = 10;
 
     @TempDir
@@ -31,23 +25,7 @@ class JupyterClientTest {
 
     @BeforeEach
     void kernelSpec() throws IOException {
-        JsonArray argv = new JsonArray();
-        List.of(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-XX:+UseSerialGC",
-                        "-Xmx1g",
-                        "--enable-native-access=ALL-UNNAMED",
-                        "--sun-misc-unsafe-memory-access=allow",
-                        "-Dbenchtop.notebook.forget=true",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        KernelMain.class.getName(),
-                        "{connection_file}")
-                .forEach(argv::add);
-        JsonObject spec =
-                Json.object("argv", argv, "display_name", "Benchtop", "language", "java", "interrupt_mode", "message");
-        Path kernel = Files.createDirectories(folder.resolve("data/kernels/benchtop"));
-        Files.writeString(kernel.resolve("kernel.json"), spec.toString());
+        TestKernel.install(folder.resolve("data"));
     }
 
     private String run(String... command) throws IOException, InterruptedException {
@@ -56,10 +34,7 @@ class JupyterClientTest {
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())
                 .redirectInput(new File("/dev/null"));
-        builder.environment().put("JUPYTER_DATA_DIR", folder.resolve("data").toString());
-        builder.environment()
-                .put("JUPYTER_RUNTIME_DIR", folder.resolve("runtime").toString());
-        builder.environment().put("JUPYTER_CONFIG_DIR", folder.resolve("config").toString());
+        TestKernel.environment(builder, folder);
         Process process = builder.start();
         try {
             assertTrue(process.waitFor(TIMEOUT_MINUTES, TimeUnit.MINUTES), () -> "still running:\n" + read(log));
@@ -80,10 +55,10 @@ class JupyterClientTest {
     }
 
     private static boolean hasModule(String name) throws IOException, InterruptedException {
-        if (!Files.isExecutable(Path.of(PYTHON))) {
+        if (!Files.isExecutable(Path.of(TestKernel.PYTHON))) {
             return false;
         }
-        Process python = new ProcessBuilder(PYTHON, "-c", "import " + name)
+        Process python = new ProcessBuilder(TestKernel.PYTHON, "-c", "import " + name)
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .start();
@@ -94,7 +69,7 @@ class JupyterClientTest {
     void jupyterClientIsServedInEveryPointOfTheProtocol() throws IOException, InterruptedException {
         assumeTrue(hasModule("jupyter_client"), "python3-jupyter-client is not installed (.ci/setup installs it)");
 
-        String log = run(PYTHON, "src/test/python/protocol.py");
+        String log = run(TestKernel.PYTHON, "src/test/python/protocol.py");
 
         System.out.println(log);
         assertTrue(log.contains("ok   ends with its server"), log);
@@ -112,7 +87,7 @@ class JupyterClientTest {
         }
         assertEquals(5, notebooks.size(), notebooks.toString());
         List<String> command = new ArrayList<>(List.of(
-                PYTHON,
+                TestKernel.PYTHON,
                 "-m",
                 "nbconvert",
                 "--to",

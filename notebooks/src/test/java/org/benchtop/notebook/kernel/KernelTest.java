@@ -51,7 +51,7 @@ class KernelTest {
 
         @Override
         public String startup() {
-            return "import java.util.*; import static org.benchtop.notebook.display.Jupyter.*;";
+            return "import java.util.*;\nimport static org.benchtop.notebook.display.Jupyter.*;";
         }
 
         @Override
@@ -429,6 +429,19 @@ class KernelTest {
                 .reply()
                 .content();
         assertFalse(Json.bool(nothing, "found", true));
+    }
+
+    @Test
+    void inspectionSurvivesATypeWithAMistake() {
+        client.execute("class Mistaken { int a = \"text\"; }");
+
+        JsonObject reply = client.request(
+                        "inspect_request", Json.object("code", "Math.abs(1)", "cursor_pos", 7, "detail_level", 0))
+                .reply()
+                .content();
+
+        assertTrue(Json.bool(reply, "found", false), reply.toString());
+        assertEquals("error", client.execute("new Mistaken()").status());
     }
 
     @Test

@@ -5,6 +5,7 @@ import java.util.Optional;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockCapabilities;
 import org.benchtop.spi.block.BlockCompletion;
+import org.benchtop.spi.block.BlockExtent;
 import org.benchtop.spi.block.BlockQueue;
 import org.benchtop.spi.block.BlockRequest;
 import org.benchtop.spi.event.EventLoop;
@@ -56,6 +57,11 @@ final class ThrottleBackend implements BlockBackend {
     @Override
     public BlockQueue openQueue(EventLoop loop) {
         return new Queue(inner.openQueue(loop), loop);
+    }
+
+    @Override
+    public BlockExtent blockStatus(long offsetBytes, long lengthBytes) {
+        return inner.blockStatus(offsetBytes, lengthBytes);
     }
 
     @Override

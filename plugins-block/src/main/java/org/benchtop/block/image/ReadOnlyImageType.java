@@ -67,12 +67,12 @@ public final class ReadOnlyImageType implements BlockBackendType<ReadOnlyImageOp
         try {
             ImageReader reader = add(path, options, context, files);
             return switch (format) {
-                case VHD -> new MappedImage(path, files, VhdMap.open(reader), SECTOR);
+                case VHD -> new MappedImage(name(), path, files, VhdMap.open(reader), SECTOR);
                 case VHDX -> {
                     VhdxMap map = VhdxMap.open(reader);
-                    yield new MappedImage(path, files, map, map.logicalSectorBytes());
+                    yield new MappedImage(name(), path, files, map, map.logicalSectorBytes());
                 }
-                case VMDK -> new MappedImage(path, files, vmdk(reader, options, context, files), SECTOR);
+                case VMDK -> new MappedImage(name(), path, files, vmdk(reader, options, context, files), SECTOR);
             };
         } catch (RuntimeException e) {
             files.forEach(HostFile::close);

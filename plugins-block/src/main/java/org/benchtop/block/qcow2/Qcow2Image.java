@@ -1511,6 +1511,17 @@ final class Qcow2Image implements Image {
     }
 
     @Override
+    public void viewSnapshot(String idOrName) {
+        if (settings.writable) {
+            throw BenchtopException.config(file.path() + ": a snapshot can be looked at in a read-only image only");
+        }
+        exclusively(structure -> {
+            Qcow2Snapshots.view(structure, idOrName);
+            return true;
+        });
+    }
+
+    @Override
     public void deleteSnapshot(String idOrName) {
         requireWritable();
         exclusively(structure -> {

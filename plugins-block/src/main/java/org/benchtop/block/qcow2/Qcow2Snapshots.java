@@ -264,6 +264,22 @@ final class Qcow2Snapshots {
         structure.writeRefcounts();
     }
 
+    /** Makes an image that is not written show a state instead of the present one. */
+    static void view(Qcow2Structure structure, String idOrName) {
+        Qcow2Header header = structure.header();
+        Entry entry = find(structure, read(structure), idOrName);
+        long diskBytes = entry.diskBytes(header);
+        if (diskBytes < 0 || entry.l1Entries < header.l1EntriesFor(diskBytes)) {
+            throw Qcow2Header.image(
+                    structure.file().path(),
+                    "snapshot \"" + entry.name + "\" of " + diskBytes + " bytes has an L1 table of only "
+                            + entry.l1Entries + " entries");
+        }
+        header.l1Offset = entry.l1Offset;
+        header.l1Entries = entry.l1Entries;
+        header.sizeBytes = diskBytes;
+    }
+
     static void apply(Qcow2Structure structure, String idOrName) {
         refuseDataFile(structure);
         Qcow2Header header = structure.header();

@@ -12,7 +12,6 @@ import org.benchtop.ide.DriveSlots;
 import org.benchtop.ide.drive.AtaDevice;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
-import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.bus.RegisterAccess;
 import org.benchtop.spi.device.Device;
 import org.benchtop.spi.device.DeviceContext;
@@ -220,9 +219,8 @@ public final class Ahci implements Device, DriveSlots, AhciPort.Hba {
     }
 
     @Override
-    public Plug plug(
-            int channel, int unit, AtaDevice device, Optional<BlockBackend> backend, EventLoop loop, Stats stats) {
-        return ports.get(channel).plug(device, backend, loop, stats);
+    public Plug plug(int channel, int unit, AtaDevice device, Optional<Medium> medium, EventLoop loop, Stats stats) {
+        return ports.get(channel).plug(device, medium, loop, stats);
     }
 
     // Life.

@@ -9,7 +9,6 @@ import org.benchtop.ide.drive.AtaDevice;
 import org.benchtop.ide.drive.AtaDrive;
 import org.benchtop.ide.drive.DriveQueue;
 import org.benchtop.ide.drive.TaskFile;
-import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.device.RegisterMap;
 import org.benchtop.spi.event.EventLoop;
 import org.benchtop.spi.memory.GuestFault;
@@ -636,8 +635,8 @@ final class AhciPort implements DriveQueue.Owner {
     }
 
     /** Connects a drive; a running guest sees it arrive. */
-    DriveSlots.Plug plug(AtaDevice newDevice, Optional<BlockBackend> backend, EventLoop loop, Stats stats) {
-        DriveQueue newQueue = backend.map(b -> new DriveQueue(newDevice, b, loop, lock, memory, this, stats))
+    DriveSlots.Plug plug(AtaDevice newDevice, Optional<DriveSlots.Medium> medium, EventLoop loop, Stats stats) {
+        DriveQueue newQueue = medium.map(each -> new DriveQueue(newDevice, each, loop, lock, memory, this, stats))
                 .orElse(null);
         lock.lock();
         try {
@@ -677,6 +676,11 @@ final class AhciPort implements DriveQueue.Owner {
         @Override
         public void pause() {
             itsQueue.ifPresent(DriveQueue::awaitQuiet);
+        }
+
+        @Override
+        public void resume() {
+            itsQueue.ifPresent(DriveQueue::retry);
         }
 
         @Override

@@ -6,6 +6,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.util.ArrayDeque;
 import org.benchtop.spi.BenchtopException;
+import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.block.BlockStatus;
 import org.benchtop.spi.memory.IoVector;
 import org.jspecify.annotations.Nullable;
@@ -52,6 +53,8 @@ public abstract sealed class AtaDevice permits AtaDrive, AtapiDrive {
     private final MemorySegment buffer = Arena.ofAuto().allocate(BUFFER_BYTES, 4096);
     private final Transfer transfer = new Transfer(-1);
     private final ArrayDeque<Transfer> wanted = new ArrayDeque<>();
+    /** What the host could not do and is to try again when the machine goes on. */
+    private final ArrayDeque<Transfer> held = new ArrayDeque<>();
 
     private Phase phase = Phase.IDLE;
     private boolean interrupt;
@@ -132,7 +135,7 @@ public abstract sealed class AtaDevice permits AtaDrive, AtapiDrive {
      * @param powerOn whether everything is as after power-on; otherwise settings survive as in a soft reset
      */
     public final void reset(boolean powerOn) {
-        wanted.clear();
+        drop();
         interrupt = false;
         filling = false;
         phase = Phase.IDLE;
@@ -190,6 +193,7 @@ public abstract sealed class AtaDevice permits AtaDrive, AtapiDrive {
     /** Drops what is not in flight yet, for a device that is going away. */
     public final void drop() {
         wanted.clear();
+        held.clear();
     }
 
     /** Whether the transfer of a queued command, maybe of one that has ended with an error, is in flight. */
@@ -209,6 +213,26 @@ public abstract sealed class AtaDevice permits AtaDrive, AtapiDrive {
     final void busy() {
         phase = Phase.WORKING;
         registers.status = TaskFile.BSY;
+    }
+
+    /**
+     * The backend has failed a transfer that is to be tried again, from where it has come to, after {@link #retryHeld}.
+     * The host of the drive sees nothing of it: the command goes on. Returns whether it is kept: a reset forgets it.
+     */
+    public final boolean hold(Transfer failed) {
+        if (resetPending) {
+            return false;
+        }
+        inFlight--;
+        tagsInFlight &= failed.tag() < 0 ? -1 : ~(1 << failed.tag());
+        held.add(failed);
+        return true;
+    }
+
+    /** Wants again what was held. */
+    public final void retryHeld() {
+        wanted.addAll(held);
+        held.clear();
     }
 
     /** The backend is done with a transfer, or its first part that failed. */
@@ -595,6 +619,12 @@ public abstract sealed class AtaDevice permits AtaDrive, AtapiDrive {
 
     /** The state; nothing is in flight. */
     public final State save() {
+        if (!held.isEmpty()) {
+            throw BenchtopException.of(
+                    ErrorKind.UNSUPPORTED,
+                    id + ": a request that stopped the machine waits (" + held.getFirst()
+                            + "): resume or reset before saving");
+        }
         byte[] content = new byte[limit];
         MemorySegment.copy(buffer, ValueLayout.JAVA_BYTE, 0, content, 0, limit);
         return new State(

@@ -3,12 +3,13 @@ package org.benchtop.ide.drive;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
-import org.benchtop.spi.block.BlockBackend;
+import org.benchtop.ide.DriveSlots;
 import org.benchtop.spi.block.BlockCapabilities;
 import org.benchtop.spi.block.BlockCompletion;
 import org.benchtop.spi.block.BlockQueue;
 import org.benchtop.spi.block.BlockRequest;
 import org.benchtop.spi.block.BlockStatus;
+import org.benchtop.spi.block.ErrorHandling;
 import org.benchtop.spi.event.Doorbell;
 import org.benchtop.spi.event.EventLoop;
 import org.benchtop.spi.memory.GuestMemory;
@@ -19,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Carries the transfers of one device to its backend, on its event loop, without the controller's lock.
  *
- * <p>Everything runs on the loop except {@link #kick}, {@link #awaitQuiet} and {@link #close}. Allocates nothing once
+ * <p>Everything runs on the loop except {@link #kick}, {@link #retry}, {@link #awaitQuiet} and {@link #close}. Allocates nothing once
  * warm.
  */
 public final class DriveQueue implements AutoCloseable {
@@ -33,6 +34,7 @@ public final class DriveQueue implements AutoCloseable {
     private final GuestMemory memory;
     private final Owner owner;
     private final BlockQueue backend;
+    private final ErrorHandling errorHandling;
     private final BlockCapabilities capabilities;
     private final Doorbell doorbell;
     private final Runnable turn = this::turn;
@@ -54,7 +56,7 @@ public final class DriveQueue implements AutoCloseable {
     /** A queue; {@code lock} is the controller's, which guards the device. */
     public DriveQueue(
             AtaDevice device,
-            BlockBackend backend,
+            DriveSlots.Medium medium,
             EventLoop loop,
             ReentrantLock lock,
             GuestMemory memory,
@@ -66,8 +68,9 @@ public final class DriveQueue implements AutoCloseable {
         this.quiet = lock.newCondition();
         this.memory = memory;
         this.owner = owner;
-        this.capabilities = backend.capabilities();
-        this.backend = backend.openQueue(loop);
+        this.capabilities = medium.backend().capabilities();
+        this.backend = medium.backend().openQueue(loop);
+        this.errorHandling = medium.errors();
         this.doorbell = loop.doorbell(device.id(), turn);
         this.reads = stats.counter("reads");
         this.writes = stats.counter("writes");
@@ -80,6 +83,21 @@ public final class DriveQueue implements AutoCloseable {
      */
     public void kick() {
         if (!loop.tryRun(turn)) {
+            doorbell.ring();
+        }
+    }
+
+    /** Tries again what has stopped the machine. Any thread that holds no lock. */
+    public void retry() {
+        boolean any;
+        lock.lock();
+        try {
+            device.retryHeld();
+            any = device.hasTransfer();
+        } finally {
+            lock.unlock();
+        }
+        if (any) {
             doorbell.ring();
         }
     }
@@ -147,6 +165,7 @@ public final class DriveQueue implements AutoCloseable {
                 BlockRequest request = transfer.next(
                         device.sectorBytes(), capabilities.maxTransferBytes(), capabilities.maxSegments());
                 if (request == null) {
+                    errors.increment();
                     finish(BlockStatus.IO_ERROR);
                     return;
                 }
@@ -184,16 +203,50 @@ public final class DriveQueue implements AutoCloseable {
             if (status == BlockStatus.OK && !transfer.complete() && !resetting()) {
                 return true;
             }
-            finish(status);
+            if (status == BlockStatus.OK) {
+                finish(status);
+            } else {
+                failed();
+            }
             return false;
         }
 
+        private void failed() {
+            errors.increment();
+            switch (errorHandling.onError(transfer.reads(), status)) {
+                case REPORT -> finish(status);
+                case IGNORE -> finish(BlockStatus.OK);
+                case STOP -> {
+                    String request = transfer.toString();
+                    if (hold()) {
+                        errorHandling.stop(request, status);
+                    } else {
+                        finish(status);
+                    }
+                }
+            }
+        }
+
+        /** Keeps the transfer for {@link #retry}; false if a reset ends it anyway. */
+        private boolean hold() {
+            lock.lock();
+            try {
+                if (!device.hold(transfer)) {
+                    return false;
+                }
+                if (device.quiet()) {
+                    quiet.signalAll();
+                }
+                return true;
+            } finally {
+                lock.unlock();
+            }
+        }
+
         private void finish(BlockStatus result) {
-            if (result != BlockStatus.OK) {
-                errors.increment();
-            } else if (transfer.writes()) {
+            if (result == BlockStatus.OK && transfer.writes()) {
                 writes.increment();
-            } else if (transfer.movesData()) {
+            } else if (result == BlockStatus.OK && transfer.reads()) {
                 reads.increment();
             }
             if (transfer.writesGuestMemory()) {

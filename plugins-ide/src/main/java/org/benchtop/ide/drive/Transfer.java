@@ -1,5 +1,6 @@
 package org.benchtop.ide.drive;
 
+import java.util.Locale;
 import org.benchtop.spi.block.BlockRequest;
 import org.benchtop.spi.memory.IoVector;
 
@@ -11,6 +12,8 @@ import org.benchtop.spi.memory.IoVector;
  * AtaDevice#transferDone} it belongs to the event loop.
  */
 public final class Transfer {
+    private static final int SECTOR_BYTES = 512;
+
     private enum Kind {
         READ,
         WRITE,
@@ -164,6 +167,17 @@ public final class Transfer {
             segments++;
         }
         return Math.min(taken, most) / unitBytes * unitBytes;
+    }
+
+    /** Whether it reads the medium. */
+    public boolean reads() {
+        return kind == Kind.READ;
+    }
+
+    @Override
+    public String toString() {
+        String name = kind.name().toLowerCase(Locale.ROOT);
+        return kind == Kind.FLUSH ? name : name + " " + lengthBytes + " bytes at sector " + offsetBytes / SECTOR_BYTES;
     }
 
     /** A part is done. */

@@ -12,7 +12,6 @@ import org.benchtop.ide.IrqOutput;
 import org.benchtop.ide.drive.AtaDevice;
 import org.benchtop.ide.drive.DriveQueue;
 import org.benchtop.ide.drive.TaskFile;
-import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.bus.PioDevice;
 import org.benchtop.spi.device.RegisterMap;
 import org.benchtop.spi.event.EventLoop;
@@ -464,8 +463,8 @@ final class IdeChannel implements DriveQueue.Owner {
         }
     }
 
-    DriveSlots.Plug plug(int unit, AtaDevice device, Optional<BlockBackend> backend, EventLoop loop, Stats stats) {
-        DriveQueue queue = backend.map(b -> new DriveQueue(device, b, loop, lock, memory, this, stats))
+    DriveSlots.Plug plug(int unit, AtaDevice device, Optional<DriveSlots.Medium> medium, EventLoop loop, Stats stats) {
+        DriveQueue queue = medium.map(each -> new DriveQueue(device, each, loop, lock, memory, this, stats))
                 .orElse(null);
         lock.lock();
         try {
@@ -497,6 +496,11 @@ final class IdeChannel implements DriveQueue.Owner {
         @Override
         public void pause() {
             queue.ifPresent(DriveQueue::awaitQuiet);
+        }
+
+        @Override
+        public void resume() {
+            queue.ifPresent(DriveQueue::retry);
         }
 
         @Override

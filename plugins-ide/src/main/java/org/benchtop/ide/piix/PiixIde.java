@@ -9,7 +9,6 @@ import org.benchtop.ide.DriveSlots;
 import org.benchtop.ide.drive.AtaDevice;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
-import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.bus.BusRange;
 import org.benchtop.spi.bus.RegisterAccess;
 import org.benchtop.spi.device.Device;
@@ -197,9 +196,8 @@ public final class PiixIde implements Device, DriveSlots {
     }
 
     @Override
-    public Plug plug(
-            int channel, int unit, AtaDevice device, Optional<BlockBackend> backend, EventLoop loop, Stats stats) {
-        return attached().channels.get(channel).plug(unit, device, backend, loop, stats);
+    public Plug plug(int channel, int unit, AtaDevice device, Optional<Medium> medium, EventLoop loop, Stats stats) {
+        return attached().channels.get(channel).plug(unit, device, medium, loop, stats);
     }
 
     // Life.

@@ -122,6 +122,13 @@ final class ConvertCommand implements Callable<Integer> {
             description = "Read a source that is in use.")
     boolean share;
 
+    @Option(
+            names = {"-l", "--snapshot"},
+            paramLabel = "SNAPSHOT",
+            description = "Copy this internal snapshot of the source, by name or id, instead of its present state.")
+    @Nullable
+    String snapshot;
+
     @Parameters(index = "0", paramLabel = "SOURCE", description = "The image to read.")
     Path source = Path.of("");
 
@@ -139,6 +146,10 @@ final class ConvertCommand implements Callable<Integer> {
                     .cache(ImageTool.cache(sourceCache))
                     .lock(!share);
             try (Image input = tool.open(from, format)) {
+                if (snapshot != null) {
+                    // Also in the form of qemu-img: snapshot.id=1, snapshot.name=before.
+                    input.viewSnapshot(snapshot.replaceFirst("^snapshot\\.(id|name)=", ""));
+                }
                 if (noCreate || Files.exists(target) && !Files.isRegularFile(target)) {
                     convert(tool, kind, input, target, false);
                 } else {

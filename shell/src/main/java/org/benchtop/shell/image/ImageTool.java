@@ -97,7 +97,9 @@ final class ImageTool implements BlockContext, AutoCloseable {
     // Formats.
 
     ImageFormat format(String name) {
-        return plugins.imageFormat(name.toLowerCase(Locale.ROOT));
+        String lower = name.toLowerCase(Locale.ROOT);
+        // As qemu-img calls it.
+        return plugins.imageFormat(lower.equals("vpc") ? "vhd" : lower);
     }
 
     /**

@@ -7,6 +7,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import org.benchtop.guests.GuestImage;
 import org.benchtop.shell.asm.Instruction;
+import org.benchtop.shell.jshell.SnippetNames;
 
 /**
  * Disassembled code.
@@ -34,7 +35,7 @@ public record Disassembly(int bits, List<Line> lines) {
         String before = "";
         for (Instruction instruction : code) {
             String source = image.flatMap(i -> i.lineOf(instruction.address()))
-                    .map(line -> line.method() + (line.line() > 0 ? ":" + line.line() : ""))
+                    .map(line -> SnippetNames.plain(line.method()) + (line.line() > 0 ? ":" + line.line() : ""))
                     .orElse("");
             lines.add(new Line(
                     instruction,

@@ -4,9 +4,14 @@ import java.io.Serializable;
 import java.lang.classfile.ClassFile;
 import java.lang.classfile.ClassModel;
 import java.lang.classfile.ClassTransform;
+import java.lang.classfile.CodeElement;
+import java.lang.classfile.CodeModel;
 import java.lang.classfile.FieldModel;
 import java.lang.classfile.FieldTransform;
+import java.lang.classfile.MethodModel;
 import java.lang.classfile.attribute.ConstantValueAttribute;
+import java.lang.classfile.attribute.SourceFileAttribute;
+import java.lang.classfile.instruction.LineNumber;
 import java.lang.constant.ConstantDesc;
 import java.lang.invoke.SerializedLambda;
 import java.lang.reflect.AccessFlag;
@@ -19,6 +24,7 @@ import java.util.TreeMap;
 import org.benchtop.guests.ClassSource;
 import org.benchtop.guests.GuestCompiler;
 import org.benchtop.guests.GuestImage;
+import org.benchtop.shell.jshell.SnippetNames;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.guest.GuestProgramType;
 
@@ -48,15 +54,21 @@ public final class GuestCode implements GuestProgramType {
         }
         ClassLoader loader = lambda.getClass().getClassLoader();
         ClassSource source = withLiveValues(ClassSource.of(loader), loader);
-        return new GuestCode(
-                name, GuestCompiler.compile(source, form.getImplClass().replace('/', '.'), form.getImplMethodName()));
+        return new GuestCode(name, image(source, form.getImplClass().replace('/', '.'), form.getImplMethodName()));
     }
 
     /** Compiles a static method without parameters. */
     static GuestCode compile(String name, Class<?> type, String method) {
         ClassLoader loader = Optional.ofNullable(type.getClassLoader()).orElse(ClassLoader.getSystemClassLoader());
-        return new GuestCode(
-                name, GuestCompiler.compile(withLiveValues(ClassSource.of(loader), loader), type.getName(), method));
+        return new GuestCode(name, image(withLiveValues(ClassSource.of(loader), loader), type.getName(), method));
+    }
+
+    private static GuestImage image(ClassSource source, String type, String method) {
+        try {
+            return GuestCompiler.compile(source, type, method);
+        } catch (BenchtopException e) {
+            throw BenchtopException.of(e.kind(), SnippetNames.plain(e.getMessage()), e.context(), e.getCause());
+        }
     }
 
     private static SerializedLambda form(Serializable lambda) {
@@ -83,7 +95,10 @@ public final class GuestCode implements GuestProgramType {
         };
     }
 
-    /** JShell sets a variable in a method of its own; here the value becomes the field's initial one. */
+    /**
+     * JShell sets a variable in a method of its own; here the value becomes the field's initial one. Lines are counted from
+     * the first one that was typed.
+     */
     private static byte[] live(byte[] original, String internalName, ClassLoader loader) {
         ClassFile classFile = ClassFile.of();
         ClassModel model = classFile.parse(original);
@@ -94,18 +109,40 @@ public final class GuestCode implements GuestProgramType {
                         .ifPresent(value -> values.put(field.fieldName().stringValue(), value));
             }
         }
-        if (values.isEmpty()) {
-            return original;
-        }
-        return classFile.transformClass(model, ClassTransform.ofStateful(() -> (builder, element) -> {
-            if (element instanceof FieldModel field
-                    && values.get(field.fieldName().stringValue()) instanceof ConstantDesc value) {
-                builder.transformField(
-                        field, FieldTransform.endHandler(fields -> fields.with(ConstantValueAttribute.of(value))));
+        int before = linesBefore(model);
+        ClassTransform lines = ClassTransform.transformingMethodBodies((builder, element) -> {
+            if (element instanceof LineNumber line) {
+                builder.lineNumber(line.line() - before);
             } else {
                 builder.with(element);
             }
-        }));
+        });
+        ClassTransform fields = ClassTransform.ofStateful(() -> (builder, element) -> {
+            if (element instanceof FieldModel field
+                    && values.get(field.fieldName().stringValue()) instanceof ConstantDesc value) {
+                builder.transformField(
+                        field, FieldTransform.endHandler(one -> one.with(ConstantValueAttribute.of(value))));
+            } else if (element instanceof SourceFileAttribute) {
+                builder.with(SourceFileAttribute.of("cell"));
+            } else {
+                builder.with(element);
+            }
+        });
+        return classFile.transformClass(model, lines.andThen(fields));
+    }
+
+    /** How many lines JShell has put in front of what was typed: a class starts at the line of its constructor. */
+    private static int linesBefore(ClassModel model) {
+        int first = Integer.MAX_VALUE;
+        for (MethodModel method : model.methods()) {
+            for (CodeElement element :
+                    method.code().stream().flatMap(CodeModel::elementStream).toList()) {
+                if (element instanceof LineNumber line) {
+                    first = Math.min(first, line.line());
+                }
+            }
+        }
+        return first == Integer.MAX_VALUE ? 0 : first - 1;
     }
 
     private static Optional<ConstantDesc> value(String internalName, String field, ClassLoader loader) {

@@ -199,7 +199,14 @@ public final class Lab {
         return STATE.registry().describe(type);
     }
 
-    /** Loads plugins from a jar; machines that are made from now on may use them. */
+    /**
+     * Loads plugins from a jar; machines that are made from now on may use them. A plugin that throws while it is loaded
+     * is left out with a warning that names it.
+     *
+     * @return what was loaded; empty if all of it was before
+     * @throws BenchtopException of kind PLUGIN, naming the jar, if it is missing, no jar, without plugins, made for another
+     *     SPI, or brings a name that is taken
+     */
     public static List<LoadedPlugin> plugin(Path jar) {
         return STATE.add(jar);
     }
@@ -351,18 +358,28 @@ public final class Lab {
                         .ifPresent(home -> all.addAll(PluginRegistry.jarsIn(Path.of(home, "plugins"))));
                 all.addAll(jars);
                 known = all.isEmpty() ? builtIn : builtIn.with(all);
-                known.warnings()
-                        .forEach(warning ->
-                                System.getLogger("org.benchtop.shell").log(System.Logger.Level.WARNING, warning));
+                known.warnings().forEach(LabState::warn);
                 base = known;
             }
             return known;
+        }
+
+        private static void warn(String text) {
+            System.getLogger("org.benchtop.shell").log(System.Logger.Level.WARNING, text);
         }
 
         synchronized List<LoadedPlugin> add(Path jar) {
             PluginRegistry with = base().with(List.of(jar));
             List<LoadedPlugin> fresh = new ArrayList<>(with.plugins());
             fresh.removeAll(base().plugins());
+            List<String> skipped = new ArrayList<>(with.warnings());
+            skipped.removeAll(base().warnings());
+            skipped.forEach(LabState::warn);
+            if (fresh.isEmpty() && !skipped.isEmpty()) {
+                // As if the jar had not been named, so that it can be loaded when it is repaired.
+                with.close();
+                return fresh;
+            }
             PluginRegistry all = with;
             for (Plugin plugin : live.values()) {
                 all = all.with(plugin, "this session");

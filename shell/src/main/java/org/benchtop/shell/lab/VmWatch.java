@@ -1,6 +1,7 @@
 package org.benchtop.shell.lab;
 
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.benchtop.engine.MachineState;
 import org.benchtop.spi.BenchtopException;
@@ -68,14 +69,25 @@ public final class VmWatch {
         }
     }
 
-    /** Shows a frame each period until the machine has stopped or the thread is interrupted. */
+    /** Shows a frame each period until the machine has stopped or was closed, or the thread is interrupted. */
     public void run(Consumer<? super Frame> display) throws InterruptedException {
         ExitHistogram before = vm.exits();
         while (true) {
-            Frame now = frame();
+            MachineState state = vm.state();
+            Frame now;
+            try {
+                now = frame();
+            } catch (BenchtopException e) {
+                if (state == MachineState.CLOSED) {
+                    throw e;
+                }
+                // It is being closed; what it was when it is closed can always be shown.
+                TimeUnit.MILLISECONDS.sleep(1);
+                continue;
+            }
             display.accept(new Frame(now.summary(), now.stats(), now.exits().since(before), now.console()));
             before = now.exits();
-            if (vm.state() == MachineState.STOPPED || vm.state() == MachineState.CLOSED) {
+            if (state == MachineState.STOPPED || state == MachineState.CLOSED) {
                 return;
             }
             vm.machine().awaitExit(period);

@@ -9,6 +9,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.benchtop.engine.config.BootSpec;
 import org.benchtop.engine.config.MachineSpec;
 import org.benchtop.engine.config.MachineSpecBuilder;
@@ -110,6 +112,8 @@ public final class QemuCommandLine {
             "host_mtu",
             "unit",
             "share-rw");
+
+    private static final Pattern NUMBERED_BUS = Pattern.compile("(.+)\\.([0-9]{1,3})");
 
     private final MachineSpecBuilder spec;
     private final List<String> notes = new ArrayList<>();
@@ -398,12 +402,12 @@ public final class QemuCommandLine {
 
     private void hardDisk(String file, String name, int unit) {
         String id = addDrive(name, Map.of("file", file, "format", formatOf(file)));
-        devices.add(() -> spec.device("ide-hd", Map.of("drive", id, "bus", unit / 2, "unit", unit % 2)));
+        devices.add(() -> spec.device("ide-hd", Map.of("drive", id, "channel", unit / 2, "unit", unit % 2)));
     }
 
     private void compactDisc(String file) {
         String id = addDrive("cdrom", Map.of("file", file, "format", "raw", "readonly", "on"));
-        devices.add(() -> spec.device("ide-cd", Map.of("drive", id, "bus", 1, "unit", 0)));
+        devices.add(() -> spec.device("ide-cd", Map.of("drive", id, "channel", 1, "unit", 0)));
     }
 
     private static String formatOf(String file) {
@@ -435,7 +439,8 @@ public final class QemuCommandLine {
             case "virtio" -> devices.add(() -> spec.device("virtio-blk-pci", Map.of("drive", id)));
             case "ide" ->
                 devices.add(() -> spec.device(
-                        compactDisc ? "ide-cd" : "ide-hd", Map.of("drive", id, "bus", unit / 2 % 2, "unit", unit % 2)));
+                        compactDisc ? "ide-cd" : "ide-hd",
+                        Map.of("drive", id, "channel", unit / 2 % 2, "unit", unit % 2)));
             case "scsi" ->
                 devices.add(() -> {
                     if (scsiBuses.add("scsi0")) {
@@ -598,12 +603,24 @@ public final class QemuCommandLine {
             } else if (key.equals("bus") && type.startsWith("scsi-")) {
                 options.put("bus", value.replaceAll("\\.0$", ""));
             } else if (key.equals("bus") && type.startsWith("ide-")) {
-                options.put("bus", value.replaceAll("^ide\\.", ""));
+                place(value, options);
             } else {
                 options.put(PROPERTIES.getOrDefault(key, key), plain(value));
             }
         });
         devices.add(() -> spec.device(type, options));
+    }
+
+    /** QEMU's {@code ide.1} is a channel of the board's controller, {@code ahci.3} a port of the one named ahci. */
+    private static void place(String bus, Map<String, Object> options) {
+        Matcher numbered = NUMBERED_BUS.matcher(bus);
+        String controller = numbered.matches() ? numbered.group(1) : bus;
+        if (!controller.equals("ide")) {
+            options.put("bus", controller);
+        }
+        if (numbered.matches()) {
+            options.put("channel", Integer.parseInt(numbered.group(2)));
+        }
     }
 
     /** As YAML would read it: numbers and switches are not texts. */

@@ -1,3 +1,4 @@
+import java.io.*
 import java.math.*
 import java.nio.file.*
 import java.time.Duration
@@ -14,6 +15,7 @@ import org.benchtop.guests.lang.Guest
 import org.benchtop.shell.lab.*
 import org.benchtop.spi.*
 import static org.benchtop.shell.lab.Lab.*
+import static org.benchtop.shell.lab.Printing.*
 
 /set mode benchtop -quiet
 /set prompt benchtop '\nlab> ' ' ...> '

@@ -5,18 +5,26 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import org.benchtop.engine.config.BootSpec;
 import org.benchtop.engine.config.MachineSpec;
+import org.benchtop.shell.lab.Lab;
+import org.benchtop.shell.lab.Vm;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class QemuCommandLineTest {
+    @TempDir
+    Path folder = Path.of("");
+
     private static MachineSpec spec(String line) {
         return QemuCommandLine.parse(line).spec();
     }
@@ -89,6 +97,33 @@ class QemuCommandLineTest {
         assertEquals(
                 List.of("ide-hd", "ide-cd"),
                 spec.devices().stream().map(device -> device.type()).toList());
+    }
+
+    /** Not only a description: a machine is made of it, with the drives where QEMU has them. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "-hdb DISK -cdrom DISC | PCI 00:01.1 | channel: 0, unit: 1 | channel: 1, unit: 0",
+                "-drive file=DISK,format=raw,index=3 -drive file=DISC,index=0,media=cdrom | PCI 00:01.1 | channel: 1, unit: 1 | channel: 0, unit: 0",
+                "-blockdev driver=file,node-name=d,filename=DISK -device ide-hd,drive=d,bus=ide.1,unit=1,serial=A1 | PCI 00:01.1 | channel: 1, unit: 1 | serial: A1",
+                "-device ich9-ahci,id=sata -drive id=d,file=DISK,if=none,format=raw -device ide-hd,drive=d,bus=sata.3 | ich9-ahci | bus: sata | channel: 3",
+            })
+    void ideDrivesOfQemuAreMade(String options, String place, String first, String second) throws IOException {
+        Path disk = Files.write(folder.resolve("disk.img"), new byte[1 << 20]);
+        Path disc = Files.write(folder.resolve("disc.iso"), new byte[1 << 20]);
+        MachineSpec spec =
+                spec("-m 64M " + options.replace("DISK", disk.toString()).replace("DISC", disc.toString()));
+        String yaml = spec.toYaml().replaceFirst("(?m)^boot:.*$", "boot: { guest: hello }");
+
+        try (Vm vm = Lab.machine(yaml)) {
+            assertTrue(
+                    vm.devices().toString().contains(place), () -> vm.devices().toString());
+        }
+
+        for (String part : (first + ", " + second).split(", ")) {
+            assertTrue(yaml.contains(part), yaml);
+        }
     }
 
     @Test

@@ -20,6 +20,17 @@ public interface BlockBackend extends AutoCloseable {
     /** Opens a queue whose requests are submitted and completed on {@code loop}. Any thread. */
     BlockQueue openQueue(EventLoop loop);
 
+    /**
+     * How the bytes at a position are stored. A backend that does not know takes everything for data. May wait for the
+     * host, so it is for the control plane; any thread, also while queues are open.
+     *
+     * @param offsetBytes less than the size
+     * @param lengthBytes at least 1, and not beyond the size; the answer is as long or shorter
+     */
+    default BlockExtent blockStatus(long offsetBytes, long lengthBytes) {
+        return new BlockExtent(offsetBytes, lengthBytes, true, false);
+    }
+
     /** One line for people: what is stored where, and how ({@code disk.img raw, cache=none, aio=threads:4}). */
     String describe();
 

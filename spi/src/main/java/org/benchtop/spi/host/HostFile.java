@@ -45,6 +45,11 @@ public interface HostFile extends AutoCloseable {
         return sizeBytes();
     }
 
+    /** How many transfers so far have used guest memory that is registered with the host's kernel. */
+    default long registeredTransfers() {
+        return 0;
+    }
+
     /** fdatasync, waiting. */
     void sync();
 

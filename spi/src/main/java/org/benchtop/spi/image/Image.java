@@ -6,6 +6,7 @@ import java.util.function.Consumer;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.block.BlockBackend;
+import org.benchtop.spi.block.BlockExtent;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,6 +26,13 @@ public interface Image extends BlockBackend {
      * @param lengthBytes at least 1; the answer is about as much or less
      */
     ImageExtent extent(long offsetBytes, long lengthBytes);
+
+    @Override
+    default BlockExtent blockStatus(long offsetBytes, long lengthBytes) {
+        ImageExtent extent = extent(offsetBytes, lengthBytes);
+        long length = Math.min(extent.lengthBytes(), lengthBytes);
+        return new BlockExtent(offsetBytes, length, extent.data(), extent.zero());
+    }
 
     /** Where all bytes of a range come from, in order; neighbours that continue each other are given as one. */
     default void extents(long offsetBytes, long lengthBytes, Consumer<ImageExtent> visitor) {
@@ -69,6 +77,11 @@ public interface Image extends BlockBackend {
 
     /** Goes back to a state, by id or name; what was written since is lost. */
     default void applySnapshot(String idOrName) {
+        throw unsupported("snapshots");
+    }
+
+    /** Shows a state, by id or name, instead of the present one; only in an image that is opened read-only. */
+    default void viewSnapshot(String idOrName) {
         throw unsupported("snapshots");
     }
 

@@ -134,7 +134,7 @@ class IdeMachineTest {
     private record DebugconTo(String chardev) {}
 
     /** Real-mode code that prints a text on the debug port and ends the machine with code 0. */
-    private static byte[] bootSector(String text) {
+    static byte[] bootSector(String text) {
         // xor ax,ax; mov ds,ax; cld; mov dx,0x402; mov si,0x7c1c; lodsb; test al,al; jz +3; out dx,al; jmp -8;
         // mov dx,0x501; xor eax,eax; out dx,eax; hlt; jmp -3
         byte[] code = HexFormat.of().parseHex("31c08ed8fcba0204be1c7cac84c07403eeebf8ba01056631c066eff4ebfd");
@@ -149,7 +149,7 @@ class IdeMachineTest {
     }
 
     /** A disc with nothing but a boot image without emulation (El Torito 1.0, 2). */
-    private static byte[] elTorito() {
+    static byte[] elTorito() {
         ByteBuffer disc = ByteBuffer.allocate(64 * CD_SECTOR).order(ByteOrder.LITTLE_ENDIAN);
         for (int sector = 16; sector <= 18; sector++) {
             int type = sector == 16 ? 1 : sector == 17 ? 0 : 0xff;

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardProtocolFamily;
@@ -20,6 +21,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import org.benchtop.block.BlockPlugin;
+import org.benchtop.block.FileOptions;
 import org.benchtop.block.MemoryOptions;
 import org.benchtop.block.nbd.NbdOptions;
 import org.benchtop.engine.linux.LinuxEventLoop;
@@ -31,6 +34,8 @@ import org.benchtop.spi.block.BlockCapabilities;
 import org.benchtop.spi.block.BlockQueue;
 import org.benchtop.spi.block.BlockStatus;
 import org.benchtop.spi.event.EventLoop;
+import org.benchtop.spi.image.Image;
+import org.benchtop.spi.image.ImageOpen;
 import org.benchtop.testkit.BlockBackendContract;
 import org.benchtop.testkit.BlockClient;
 import org.junit.jupiter.api.Assumptions;
@@ -91,11 +96,77 @@ final class NbdTest {
             this.server = NbdServer.listen(socket(), backend, new NbdServer.Settings("", false, 64), loop);
         }
 
+        /** Offset, length and kind of every extent that {@code nbdinfo --map} names. */
+        private List<String> map() {
+            return Tools.run(folder, "nbdinfo", "--map", "nbd+unix:///?socket=" + socket())
+                    .lines()
+                    .map(line -> line.strip().replaceAll(" +", " "))
+                    .toList();
+        }
+
         @Override
         public void close() {
             server.close();
             loop.close();
             backend.close();
+        }
+    }
+
+    @Test
+    void blockStatusTellsHolesFromData() throws Exception {
+        Tools.assume("nbdinfo");
+        Path file = folder.resolve("disk.img");
+        try (RandomAccessFile disk = new RandomAccessFile(file.toFile(), "rw")) {
+            disk.setLength(SIZE);
+            disk.seek(SIZE / 4);
+            byte[] data = new byte[SIZE / 4];
+            new Random(8).nextBytes(data);
+            disk.write(data);
+        }
+        BlockBackend raw = BlockTypes.open("file", FileOptions.of(file), BlockTypes.context(folder));
+        try (Served served = new Served(raw)) {
+            assertEquals(
+                    List.of("0 262144 3 hole,zero", "262144 262144 0 data", "524288 524288 3 hole,zero"), served.map());
+        }
+    }
+
+    @Test
+    void blockStatusOfAQcow2DriveIsThatOfQemu() {
+        Tools.assume("nbdinfo");
+        Tools.assume("qemu-img");
+        Tools.run(folder, "qemu-img", "create", "-f", "qcow2", "disk.qcow2", "1M");
+        Tools.run(
+                folder,
+                "qemu-io",
+                "-f",
+                "qcow2",
+                "-c",
+                "write -P 5 128k 64k",
+                "-c",
+                "write -z 192k 64k",
+                "-c",
+                "write -P 6 960k 64k",
+                "disk.qcow2");
+        Image image = new BlockPlugin()
+                .imageFormats().stream()
+                        .filter(format -> format.name().equals("qcow2"))
+                        .findFirst()
+                        .orElseThrow()
+                        .open(ImageOpen.readOnly(folder.resolve("disk.qcow2")), BlockTypes.context(folder));
+        try (Served served = new Served(image)) {
+            List<String> map = served.map();
+
+            assertEquals("131072 65536 0 data", map.get(1), () -> map.toString());
+            assertEquals("983040 65536 0 data", map.getLast(), () -> map.toString());
+            assertTrue(map.stream().filter(line -> !line.endsWith("data")).allMatch(line -> line.contains("zero")));
+        }
+    }
+
+    @Test
+    void backendThatDoesNotKnowIsAllData() {
+        Tools.assume("nbdinfo");
+        try (Served served = new Served(memory(false))) {
+            assertEquals(List.of("0 1048576 0 data"), served.map());
         }
     }
 

@@ -1,0 +1,5 @@
+/** VMware PVSCSI. */
+@NullMarked
+package org.benchtop.scsi.pvscsi;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.scsi.lsi;
+
+import org.jspecify.annotations.NullMarked;

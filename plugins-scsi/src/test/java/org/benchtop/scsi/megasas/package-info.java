@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.scsi.megasas;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.scsi.pvscsi;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.scsi.target;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.virtio.scsi;
+
+import org.jspecify.annotations.NullMarked;
