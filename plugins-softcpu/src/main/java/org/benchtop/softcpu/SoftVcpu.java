@@ -246,9 +246,11 @@ final class SoftVcpu implements Vcpu {
             Turns turns = vm.turns();
             return closed ? VcpuExit.Kicked.INSTANCE : turns == null ? loop() : loopInTurns(turns);
         } catch (Unimplemented e) {
-            return failed(String.valueOf(e.getMessage()));
+            return failed(e.getMessage() + " is not implemented (" + Disassembly.mode(cpu)
+                    + "); no CPUID bit announces it, so the guest has to be set up without it");
         } catch (Decoder.UnbackedCode e) {
-            return failed("code is executed where there is none: " + e.getMessage());
+            return failed(
+                    "code is executed where there is none: " + e.getMessage() + " (" + Disassembly.mode(cpu) + ")");
         } catch (RuntimeException e) {
             System.getLogger("org.benchtop.softcpu")
                     .log(
@@ -539,6 +541,7 @@ final class SoftVcpu implements Vcpu {
         }
         int vector = cpu.fault.vector;
         int error = cpu.fault.errorCode;
+        cpu.noteException(vector);
         if (Interrupts.raise(cpu)) {
             return null;
         }

@@ -43,10 +43,19 @@ final class TranslatedInsns {
         if (isVector(in)) {
             return features.has(CpuFeatures.SSE2) && vector(in);
         }
-        if (in.operandSize == 2 || in.reg >= 16 || in.rm >= 16) {
+        if (in.operandSize == 2 || !in.memory && in.rm >= 16 || !isGroup(in) && in.reg >= 16) {
             return false;
         }
         return in.map == 0 ? oneByte(in) : in.map == 1 && twoByte(in);
+    }
+
+    /** Whether ModRM.reg extends the opcode. */
+    private static boolean isGroup(Insn in) {
+        return in.map == 0
+                && switch (in.opcode) {
+                    case 0x80, 0x81, 0x83, 0xc0, 0xc1, 0xc6, 0xc7, 0xd0, 0xd1, 0xf6, 0xf7, 0xfe, 0xff -> true;
+                    default -> false;
+                };
     }
 
     /** The general registers that an instruction may read or write besides those of its address. */
@@ -61,7 +70,7 @@ final class TranslatedInsns {
         if (in.ends()) {
             return isBranch(in) || isJump(in) ? 0 : isIndirect(in) && !in.memory ? stack | 1 << in.rm : stack;
         }
-        int all = 1 << in.reg | (in.memory ? 0 : 1 << in.rm);
+        int all = (isGroup(in) ? 0 : 1 << in.reg) | (in.memory ? 0 : 1 << in.rm);
         if (in.map == 1) {
             return all;
         }

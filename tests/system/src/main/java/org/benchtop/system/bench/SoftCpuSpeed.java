@@ -68,11 +68,11 @@ public final class SoftCpuSpeed {
             new Loop('f', "recursive fib", 300),
             new Loop('g', "bignum", 80_000),
             new Loop('h', "string moves", 20_000),
-            new Loop('i', "sse2 checksum", 100),
+            new Loop('i', "sse2 checksum", 800),
             new Loop('j', "page walks", 60),
             new Loop('k', "syscalls", 80_000));
 
-    private static final int REPETITIONS = 16;
+    private static final int REPETITIONS = 24;
     private static final int TCG_REPETITIONS = 6;
 
     /** A line of the guest, and when it came. */
