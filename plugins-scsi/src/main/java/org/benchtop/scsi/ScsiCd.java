@@ -39,8 +39,8 @@ public final class ScsiCd implements Device {
                         + ", a CD's at most " + CdUnit.BLOCK_BYTES);
             }
         });
-        Optional<ErrorHandling> errors = backend.map(b -> new ErrorHandling(
-                id, b, options.rerror(), options.rerror(), context.machine()::requestPause));
+        Optional<ErrorHandling> errors = backend.map(
+                b -> new ErrorHandling(id, b, options.rerror(), options.rerror(), context.machine()::requestPause));
         CdOptions chosen = new CdOptions(
                 options.serial().orElseGet(() -> String.format("BT%05d", place.number() + 1)),
                 options.vendor(),
@@ -91,8 +91,7 @@ public final class ScsiCd implements Device {
 
     @Override
     public Map<String, Object> inspect() {
-        return attached
-                .map(a -> {
+        return attached.map(a -> {
                     Map<String, Object> map = a.unit.inspect();
                     map.put("place", a.place.toString());
                     return map;

@@ -30,7 +30,8 @@ public record ScsiCdOptions(
         @Option(doc = "firmware revision: at most 4 ASCII characters", value = "1.0")
         String ver,
 
-        @Option(doc = "NAA world wide name; none unless given") Optional<Long> wwn,
+        @Option(doc = "NAA world wide name; none unless given")
+        Optional<Long> wwn,
 
         @Option(doc = "what to do when the host cannot read", value = "report")
         ErrorPolicy rerror) {

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
  * choose how many, and which.
  */
 class ExceptionDifferentialTest {
-    private static final int SEQUENCES = Integer.getInteger("softcpu.sequences", 20_000);
+    private static final int SEQUENCES = Integer.getInteger("softcpu.sequences", 10_000);
     private static final long SEED = Long.getLong("softcpu.seed", 20261130L);
     private static final int STATUS = 0x8d5;
 

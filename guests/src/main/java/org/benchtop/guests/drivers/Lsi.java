@@ -663,16 +663,21 @@ final class Lsi {
             return;
         }
         long counter = Guest.load64(disk + COUNTER);
-        long seen = Guest.load64(disk + SEEN);
-        while (Guest.load64(counter) == seen) {
-            Guest.waitWhileEqual(counter, seen);
-            if (Guest.load64(counter) == seen) {
-                if (collect(disk) != 0) {
-                    Guest.store64(disk + MISSED, Guest.load64(disk + MISSED) + 1);
-                    return;
-                }
-                checkSilence(disk, begin);
+        // An interrupt may be that of a completion which was seen before it came.
+        while (true) {
+            long seen = Guest.load64(disk + SEEN);
+            boolean interrupted = Guest.load64(counter) != seen;
+            if (!interrupted) {
+                Guest.waitWhileEqual(counter, seen);
+                interrupted = Guest.load64(counter) != seen;
             }
+            if (collect(disk) != 0) {
+                if (!interrupted) {
+                    Guest.store64(disk + MISSED, Guest.load64(disk + MISSED) + 1);
+                }
+                return;
+            }
+            checkSilence(disk, begin);
         }
     }
 

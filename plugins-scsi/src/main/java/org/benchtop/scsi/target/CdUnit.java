@@ -44,17 +44,14 @@ public final class CdUnit extends LogicalUnit {
 
     /** A drive after power-on, in no target yet; {@code errors} is there with a backend. */
     public CdUnit(
-            String id,
-            CdOptions options,
-            Optional<BlockBackend> backend,
-            Optional<ErrorHandling> errors,
-            Stats stats) {
+            String id, CdOptions options, Optional<BlockBackend> backend, Optional<ErrorHandling> errors, Stats stats) {
         super(id);
         this.options = options;
         this.backend = backend;
         this.errors = errors;
         this.stats = stats;
-        this.discBlocks = backend.map(b -> b.capabilities().sizeBytes() / BLOCK_BYTES).orElse(0L);
+        this.discBlocks =
+                backend.map(b -> b.capabilities().sizeBytes() / BLOCK_BYTES).orElse(0L);
         inquiry = DiskInquiry.standard(TYPE_CD, true, options.vendor(), options.product(), options.version());
         pages = new ModePages(
                 ModePages.fixed(new byte[] {ModePages.ERROR_RECOVERY, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}),
@@ -152,12 +149,11 @@ public final class CdUnit extends LogicalUnit {
     @Override
     void prepareMedium(ScsiCommand command, Operation operation) {
         byte[] cdb = command.cdb();
-        long count =
-                switch (operation) {
-                    case READ_10, READ_12 -> DiskUnit.count(cdb);
-                    case READ_CD -> userData(cdb) ? Bytes.uint24(cdb, 6) : 0;
-                    default -> 0;
-                };
+        long count = switch (operation) {
+            case READ_10, READ_12 -> DiskUnit.count(cdb);
+            case READ_CD -> userData(cdb) ? Bytes.uint24(cdb, 6) : 0;
+            default -> 0;
+        };
         if (count > 0 && inside(Bytes.uint32(cdb, 2), count)) {
             command.expect(ScsiCommand.Direction.IN, count * BLOCK_BYTES, true);
         }
@@ -329,12 +325,11 @@ public final class CdUnit extends LogicalUnit {
     /** Appends a feature descriptor if it is asked for: all, current ones, or one. */
     private static int feature(
             byte[] to, int at, int start, int which, int code, int version, boolean current, byte[] body) {
-        boolean wanted =
-                switch (which) {
-                    case 0 -> code >= start;
-                    case 1 -> code >= start && current;
-                    default -> code == start;
-                };
+        boolean wanted = switch (which) {
+            case 0 -> code >= start;
+            case 1 -> code >= start && current;
+            default -> code == start;
+        };
         if (!wanted) {
             return at;
         }

@@ -25,6 +25,7 @@ final class UnitPort {
     private final Counter flushes;
     private final Counter errors;
     private boolean submitted;
+    private volatile boolean closed;
 
     UnitPort(LogicalUnit unit, EventLoop loop, @Nullable BlockBackend backend, Stats stats) {
         this.unit = unit;
@@ -96,13 +97,14 @@ final class UnitPort {
 
     void drain() {
         BlockQueue to = queue;
-        if (to != null) {
+        if (to != null && !closed) {
             to.drain();
         }
     }
 
     /** Any thread; nothing is in flight. */
     void close() {
+        closed = true;
         BlockQueue to = queue;
         if (to != null) {
             to.close();

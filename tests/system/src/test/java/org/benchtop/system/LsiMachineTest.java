@@ -33,7 +33,6 @@ final class LsiMachineTest {
 
     private final PluginRegistry plugins = PluginRegistry.builtIn();
 
-
     @AfterEach
     void closePlugins() {
         plugins.close();
