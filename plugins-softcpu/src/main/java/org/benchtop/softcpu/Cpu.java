@@ -595,8 +595,26 @@ public final class Cpu {
         return block;
     }
 
+    /** Where blocks began that had to be looked for, a ring for reports. */
+    final long[] lastBlocks = new long[8];
+
+    int lastBlock;
+
+    /** Vector and RIP of exceptions, a ring for reports. */
+    final long[] lastExceptions = new long[16];
+
+    int lastException;
+
+    void noteException(int vector) {
+        lastException = lastException + 2 & lastExceptions.length - 1;
+        lastExceptions[lastException] = vector | 0x100;
+        lastExceptions[lastException + 1] = rip;
+    }
+
     /** A block was found at RIP: for {@link #cached}, and for who asked for it. */
     void found(Block block) {
+        lastBlock = lastBlock + 1 & lastBlocks.length - 1;
+        lastBlocks[lastBlock] = block.rip;
         blocks[blockSlot(block.rip)] = block;
         Term from = linkFrom;
         if (from != null) {

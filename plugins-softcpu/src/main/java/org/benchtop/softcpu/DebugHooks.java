@@ -15,7 +15,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class DebugHooks {
     /** A range and what happens when it is accessed: a callback, or a stop where there is none. */
-    private record Watch(long first, long last, boolean reads, boolean writes, @Nullable AccessHook hook) {
+    private record Watch(
+            long first,
+            long last,
+            boolean reads,
+            boolean writes,
+            @Nullable AccessHook hook) {
         boolean overlaps(long linear, int size) {
             return linear <= last && linear + size - 1 >= first;
         }

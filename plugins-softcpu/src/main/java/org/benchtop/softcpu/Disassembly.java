@@ -28,7 +28,7 @@ final class Disassembly {
         return Arrays.copyOf(bytes, n);
     }
 
-    private static String mode(Cpu c) {
+    static String mode(Cpu c) {
         if (!c.protectedMode()) {
             return "real mode";
         }
@@ -75,6 +75,20 @@ final class Disassembly {
         text.append(String.format(
                 "%ncr0=%x cr2=%x cr3=%x cr4=%x efer=%x gdt=%x+%x idt=%x+%x",
                 c.cr0, c.cr2, c.cr3, c.cr4, c.efer, c.gdtBase, c.gdtLimit, c.idtBase, c.idtLimit));
+        text.append("\nlast blocks:");
+        for (int i = 1; i <= c.lastBlocks.length; i++) {
+            text.append(' ').append(Long.toHexString(c.lastBlocks[c.lastBlock + i & c.lastBlocks.length - 1]));
+        }
+        text.append("\nlast exceptions (vector@rip):");
+        for (int i = 2; i <= c.lastExceptions.length; i += 2) {
+            int at = c.lastException + i & c.lastExceptions.length - 1;
+            if (c.lastExceptions[at] != 0) {
+                text.append(' ')
+                        .append(c.lastExceptions[at] & 0xff)
+                        .append('@')
+                        .append(Long.toHexString(c.lastExceptions[at + 1]));
+            }
+        }
         text.append("\ncode: ").append(HexFormat.ofDelimiter(" ").formatHex(bytesAt(c, c.rip)));
         return text.toString();
     }

@@ -66,6 +66,9 @@ final class FarTransfers {
             enter(c, selector, descriptor, c.cpl, offset);
             return;
         }
+        if (TaskSwitch.transfer(c, selector, descriptor, TaskSwitch.Reason.JUMP)) {
+            return;
+        }
         Gate gate = gate(c, selector, descriptor, attr);
         long code = Segments.descriptor(c, gate.selector, CpuFault.GP);
         int codeAttr = checkGateTarget(c, gate, code);
@@ -83,9 +86,6 @@ final class FarTransfers {
         int type = attr & Segments.TYPE;
         boolean callGate = type == Segments.CALL_GATE32 || type == Segments.CALL_GATE16 && !c.longMode();
         if (!callGate) {
-            if (!c.longMode() && (type == Segments.TASK_GATE || type == Segments.TSS32 || type == Segments.TSS16)) {
-                throw new Unimplemented("hardware task switch through selector 0x" + Integer.toHexString(selector));
-            }
             throw c.gp(selector & 0xfffc);
         }
         int dpl = Segments.dpl(attr);
@@ -154,7 +154,9 @@ final class FarTransfers {
             enter(c, selector, descriptor, c.cpl, offset);
             return;
         }
-        callGate(c, gate(c, selector, descriptor, attr), next);
+        if (!TaskSwitch.transfer(c, selector, descriptor, TaskSwitch.Reason.CALL)) {
+            callGate(c, gate(c, selector, descriptor, attr), next);
+        }
     }
 
     private static void pushTwo(Cpu c, long first, long second, int size) {
@@ -331,7 +333,8 @@ final class FarTransfers {
         }
         long sp = c.r[Cpu.RSP];
         if (!c.longMode() && (c.systemFlags & Flags.NT) != 0) {
-            throw new Unimplemented("IRET to a previous task (RFLAGS.NT)");
+            TaskSwitch.back(c);
+            return;
         }
         if (c.longMode() && (c.systemFlags & Flags.NT) != 0) {
             throw c.gp();

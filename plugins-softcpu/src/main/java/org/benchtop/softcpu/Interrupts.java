@@ -249,7 +249,8 @@ final class Interrupts {
         }
         checkGate(c, vector, kind, attr);
         if (type == GATE_TASK) {
-            throw new Unimplemented("task gate in the IDT, vector " + vector);
+            TaskSwitch.interrupt(c, (int) (gate >>> 16) & 0xffff, hasError, error);
+            return;
         }
         boolean wide = type >= GATE_INTERRUPT32;
         int size = wide ? 4 : 2;

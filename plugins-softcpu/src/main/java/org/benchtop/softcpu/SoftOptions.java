@@ -13,7 +13,8 @@ public record SoftOptions(
         boolean jit,
 
         @Option(
-                doc = "Counts guest time in instructions and lets one vCPU run at a time: the same inputs give the same "
-                        + "execution.",
+                doc =
+                        "Counts guest time in instructions and lets one vCPU run at a time: the same inputs give the same "
+                                + "execution.",
                 value = "off")
         boolean icount) {}

@@ -248,9 +248,11 @@ final class SoftVcpu implements Vcpu {
             Turns turns = vm.turns();
             return closed ? VcpuExit.Kicked.INSTANCE : turns == null ? loop() : loopInTurns(turns);
         } catch (Unimplemented e) {
-            return failed(String.valueOf(e.getMessage()));
+            return failed(e.getMessage() + " is not implemented (" + Disassembly.mode(cpu)
+                    + "); no CPUID bit announces it, so the guest has to be set up without it");
         } catch (Decoder.UnbackedCode e) {
-            return failed("code is executed where there is none: " + e.getMessage());
+            return failed(
+                    "code is executed where there is none: " + e.getMessage() + " (" + Disassembly.mode(cpu) + ")");
         } catch (RuntimeException e) {
             System.getLogger("org.benchtop.softcpu")
                     .log(
@@ -329,7 +331,15 @@ final class SoftVcpu implements Vcpu {
             }
             turns.plan(cpu);
             long before = cpu.instructions;
-            VcpuExit exit = (cpu.pending & STEP) != 0 ? step() : executeCounted();
+            // The shadow of STI and MOV SS: only where something waits, which is the same in every run.
+            boolean shadow = cpu.inhibit && (cpu.pending & (INTERRUPT | NMI)) != 0;
+            boolean single = shadow || (cpu.pending & STEP) != 0;
+            VcpuExit exit = null;
+            if (!single) {
+                exit = executeCounted();
+            } else if (before < cpu.limit) {
+                exit = step();
+            }
             cpu.partial = 0;
             turns.executed(this, cpu.instructions - before);
             if (exit != null) {
@@ -389,12 +399,13 @@ final class SoftVcpu implements Vcpu {
                 return null;
             }
         }
-        c.inhibit = false;
         int hot = vm.hot() < 0 ? Integer.MAX_VALUE : vm.hot();
         int i = 0;
         try {
             while (true) {
                 Block n;
+                // Once more than the instruction behind STI has been executed.
+                c.inhibit = false;
                 Region region = b.region;
                 if (region != null
                         && !c.leaveToSteps
@@ -560,6 +571,7 @@ final class SoftVcpu implements Vcpu {
         }
         int vector = cpu.fault.vector;
         int error = cpu.fault.errorCode;
+        cpu.noteException(vector);
         if (Interrupts.raise(cpu)) {
             return null;
         }

@@ -110,16 +110,15 @@ final class TranslatedInsns {
             case 0x7e -> pp == Insn.PP_66 || pp == Insn.PP_F3;
             case 0xd6 -> pp == Insn.PP_66 && in.memory;
             case 0x73 ->
-                pp == Insn.PP_66
-                        && !in.memory
-                        && (in.extension() == 2 || in.extension() == 6)
-                        && (in.imm & 0xff) < 64;
+                pp == Insn.PP_66 && !in.memory && (in.extension() == 2 || in.extension() == 6) && (in.imm & 0xff) < 64;
             default -> pp == Insn.PP_66;
         };
     }
 
     static boolean needsAlignment(Insn in) {
-        return in.opcode == 0x28 || in.opcode == 0x29 || (in.opcode == 0x6f || in.opcode == 0x7f) && in.pp == Insn.PP_66;
+        return in.opcode == 0x28
+                || in.opcode == 0x29
+                || (in.opcode == 0x6f || in.opcode == 0x7f) && in.pp == Insn.PP_66;
     }
 
     private static boolean oneByte(Insn in) {
@@ -132,7 +131,24 @@ final class TranslatedInsns {
             return true;
         }
         return switch (opcode) {
-            case 0x68, 0x69, 0x6a, 0x6b, 0x80, 0x81, 0x83, 0x84, 0x85, 0x88, 0x89, 0x8a, 0x8b, 0x98, 0x99, 0xa8, 0xa9, 0xc9 -> true;
+            case 0x68,
+                    0x69,
+                    0x6a,
+                    0x6b,
+                    0x80,
+                    0x81,
+                    0x83,
+                    0x84,
+                    0x85,
+                    0x88,
+                    0x89,
+                    0x8a,
+                    0x8b,
+                    0x98,
+                    0x99,
+                    0xa8,
+                    0xa9,
+                    0xc9 -> true;
             case 0x63 -> in.operandSize == 8;
             case 0x8d -> in.memory && in.addressSize == 8;
             case 0x87 -> !in.memory;

@@ -79,6 +79,7 @@ final class Translator {
     private static final int GS_BASE = 59;
     /** The vector registers. */
     private static final int V = 61;
+
     private static final int LOW = 62;
     private static final int HIGH = 64;
 
@@ -127,7 +128,8 @@ final class Translator {
     /** Translates the code that starts with a block, if that pays, and makes processors use it. Any thread. */
     static void install(SoftVm vm, Block entry) {
         try {
-            Translation translation = entry.valid && entry.region == null ? new Translator(vm, entry).translate() : null;
+            Translation translation =
+                    entry.valid && entry.region == null ? new Translator(vm, entry).translate() : null;
             if (translation != null) {
                 vm.code().install(entry, translation);
             }
@@ -193,7 +195,11 @@ final class Translator {
         Map<Long, Long> hosts = new HashMap<>();
         while (!open.isEmpty()) {
             Block block = open.poll();
-            if (found.containsKey(block.rip) || insns >= MAX_INSNS || block.secondHost != 0 || !block.valid || block.hooked) {
+            if (found.containsKey(block.rip)
+                    || insns >= MAX_INSNS
+                    || block.secondHost != 0
+                    || !block.valid
+                    || block.hooked) {
                 continue;
             }
             Long host = hosts.get(page(block));
@@ -291,7 +297,9 @@ final class Translator {
         }
         if (usesVectors) {
             Label usable = code.newLabel();
-            code.aload(C).invokestatic(REGION, "sseUsable", MethodTypeDesc.of(Z, CPU)).ifne(usable);
+            code.aload(C)
+                    .invokestatic(REGION, "sseUsable", MethodTypeDesc.of(Z, CPU))
+                    .ifne(usable);
             code.aload(C).iconst_1().putfield(CPU, "leaveToSteps", Z).return_();
             code.labelBinding(usable);
             code.aload(C).getfield(CPU, "fpu", FPU).getfield(FPU, "ymm", WORDS).astore(V);
@@ -894,9 +902,7 @@ final class Translator {
         Label same = code.newLabel();
         Label done = code.newLabel();
         if (size == 8) {
-            code.lload(T0)
-                    .lload(T1)
-                    .invokestatic(MATH, "multiplyHigh", MethodTypeDesc.of(J, J, J));
+            code.lload(T0).lload(T1).invokestatic(MATH, "multiplyHigh", MethodTypeDesc.of(J, J, J));
             code.lload(T2).loadConstant(63).lshr();
         } else {
             code.lload(T2).lload(RES);
@@ -1111,7 +1117,9 @@ final class Translator {
             if (size == 8) {
                 code.invokestatic(LONG, "reverseBytes", MethodTypeDesc.of(J, J));
             } else {
-                code.l2i().invokestatic(INTEGER, "reverseBytes", MethodTypeDesc.of(I, I)).i2l();
+                code.l2i()
+                        .invokestatic(INTEGER, "reverseBytes", MethodTypeDesc.of(I, I))
+                        .i2l();
             }
             set(in.rm, size);
             return;
@@ -1290,7 +1298,9 @@ final class Translator {
     private void source(Insn in, boolean aligned) {
         if (in.memory) {
             memoryVector(in, false, aligned);
-            code.lload(HOST).invokestatic(MEMORY, "get64", MethodTypeDesc.of(J, J)).lstore(LOW);
+            code.lload(HOST)
+                    .invokestatic(MEMORY, "get64", MethodTypeDesc.of(J, J))
+                    .lstore(LOW);
             code.lload(HOST).loadConstant(8L).ladd();
             code.invokestatic(MEMORY, "get64", MethodTypeDesc.of(J, J)).lstore(HIGH);
             if (ordered) {

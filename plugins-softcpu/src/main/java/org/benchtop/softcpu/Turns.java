@@ -28,6 +28,7 @@ final class Turns implements VirtualTime {
     private long left = TURN;
     /** Virtual time minus the executed instructions of the processor whose turn it is. */
     private long base;
+
     private long timersArmed;
 
     Turns(SoftVm vm) {
@@ -186,7 +187,8 @@ final class Turns implements VirtualTime {
                 for (int i = 1; i <= count; i++) {
                     int index = (vcpu.index() + i) % count;
                     SoftVcpu candidate = vm.vcpu(index);
-                    if (candidate != null && (candidate == vcpu ? !idle || candidate.called() : candidate.wantsTurn())) {
+                    if (candidate != null
+                            && (candidate == vcpu ? !idle || candidate.called() : candidate.wantsTurn())) {
                         give(candidate);
                         return;
                     }

@@ -50,8 +50,8 @@ class DebugHooksTest {
     void executionCallbackComesBeforeEveryExecutionUntilItIsClosed() throws Exception {
         AutoCloseable hook = machine.vm.onExec(
                 CODE + 7,
-                (vcpu, rip, code) -> seen.add(
-                        Long.toHexString(rip) + " " + vcpu.registers().rax()));
+                (vcpu, rip, code) ->
+                        seen.add(Long.toHexString(rip) + " " + vcpu.registers().rax()));
 
         run();
         hook.close();
@@ -127,8 +127,8 @@ class DebugHooksTest {
 
     @Test
     void traceListsEveryInstruction() throws Exception {
-        try (AutoCloseable trace = machine.vm.trace(
-                (vcpu, rip, code) -> seen.add(Long.toHexString(rip) + " " + HexFormat.of().formatHex(code)))) {
+        try (AutoCloseable trace = machine.vm.trace((vcpu, rip, code) ->
+                seen.add(Long.toHexString(rip) + " " + HexFormat.of().formatHex(code)))) {
             assertNotNull(trace);
             machine.cpu.r[Cpu.RCX] = 1;
             machine.run(CODE);
@@ -136,13 +136,7 @@ class DebugHooksTest {
         run();
 
         assertEquals(
-                List.of(
-                        "100000 480106",
-                        "100003 488b5e08",
-                        "100007 48ffc0",
-                        "10000a ffc9",
-                        "10000c 75f2",
-                        "10000e f4"),
+                List.of("100000 480106", "100003 488b5e08", "100007 48ffc0", "10000a ffc9", "10000c 75f2", "10000e f4"),
                 seen);
     }
 

@@ -34,7 +34,9 @@ final class SoftProcessor implements AutoCloseable {
 
     SoftProcessor(String model) {
         vm = new SoftVm(
-                new SoftOptions(true, false), new CpuVmConfig("test", 1, new CpuModel(model, Map.of())), new NoDevices());
+                new SoftOptions(true, false),
+                new CpuVmConfig("test", 1, new CpuModel(model, Map.of())),
+                new NoDevices());
         vm.mapMemory(0, 0, memory, MemoryAccess.READ_WRITE);
         cpu = new SoftVcpu(vm, 0).cpu();
         decoder = new Decoder(cpu);

@@ -179,7 +179,8 @@ class TranslatorTest {
 
                 if (!Arrays.equals(states.get(0), states.get(1))
                         || plain.ram.asSlice(DATA, 4096).mismatch(translating.ram.asSlice(DATA, 4096)) >= 0) {
-                    fail("seed " + (SEED + i) + ": " + HexFormat.ofDelimiter(" ").formatHex(code) + " calls "
+                    fail("seed " + (SEED + i) + ": "
+                            + HexFormat.ofDelimiter(" ").formatHex(code) + " calls "
                             + HexFormat.ofDelimiter(" ").formatHex(called) + "\nsteps      " + hex(states.get(0))
                             + "\ntranslated " + hex(states.get(1)));
                 }

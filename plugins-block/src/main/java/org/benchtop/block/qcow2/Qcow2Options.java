@@ -13,6 +13,17 @@ public record Qcow2Options(
         @Option(doc = "A drive that holds the image, instead of a file.")
         Optional<String> backend,
 
+        @Option(
+                doc = "The disk's size; a smaller disk is grown, a larger one is refused.",
+                unit = Option.Unit.BYTES,
+                min = 512)
+        Optional<Long> size,
+
+        @Option(
+                doc = "Creates the file, with the given size and default settings, if it does not exist.",
+                value = "off")
+        boolean create,
+
         @Option(doc = "Refuses writes.", value = "off") boolean readOnly,
 
         @Option(doc = "Where a completed write is, and what a flush does, as in QEMU.", value = "writeback")
@@ -60,6 +71,9 @@ public record Qcow2Options(
     public Qcow2Options {
         if (file.isPresent() == backend.isPresent()) {
             throw new IllegalArgumentException("give either file or backend");
+        }
+        if (create && (file.isEmpty() || size.isEmpty() || readOnly)) {
+            throw new IllegalArgumentException("create needs a file and a size, and no read-only");
         }
     }
 }

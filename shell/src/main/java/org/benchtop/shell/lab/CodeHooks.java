@@ -63,8 +63,7 @@ final class CodeHooks {
                     try {
                         attached.close();
                     } catch (Exception e) {
-                        throw BenchtopException.of(
-                                ErrorKind.INTERNAL, machine.name() + ": a callback stays: " + e, e);
+                        throw BenchtopException.of(ErrorKind.INTERNAL, machine.name() + ": a callback stays: " + e, e);
                     }
                     return attached;
                 });
@@ -73,8 +72,8 @@ final class CodeHooks {
     }
 
     private static ExecHook executions(Guarded<GuestExecution> guarded) {
-        return (vcpu, rip, code) -> guarded.accept(
-                new GuestExecution(vcpu.index(), rip, vcpu.registers(), decode(vcpu, rip, code)));
+        return (vcpu, rip, code) ->
+                guarded.accept(new GuestExecution(vcpu.index(), rip, vcpu.registers(), decode(vcpu, rip, code)));
     }
 
     AutoCloseable onExec(long address, Consumer<GuestExecution> action) {
@@ -82,8 +81,7 @@ final class CodeHooks {
         return held(() -> machine.cpuVm().onExec(address, hook));
     }
 
-    AutoCloseable onAccess(
-            long address, long length, boolean reads, boolean writes, Consumer<GuestAccess> action) {
+    AutoCloseable onAccess(long address, long length, boolean reads, boolean writes, Consumer<GuestAccess> action) {
         Guarded<GuestAccess> guarded = new Guarded<>(action);
         return held(() -> machine.cpuVm()
                 .onAccess(

@@ -26,8 +26,8 @@ public record InstructionMix(String machine, Map<String, Long> byMnemonic) {
     static InstructionMix of(String machine, List<InstructionCount> counts) {
         Map<String, Long> sums = new TreeMap<>();
         for (InstructionCount count : counts) {
-            String mnemonic = Disassembler.decode(count.example(), 0, 0, count.bits())
-                    .mnemonic();
+            String mnemonic =
+                    Disassembler.decode(count.example(), 0, 0, count.bits()).mnemonic();
             sums.merge(mnemonic, count.count(), Long::sum);
         }
         Map<String, Long> sorted = new LinkedHashMap<>();

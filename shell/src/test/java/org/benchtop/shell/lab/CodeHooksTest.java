@@ -43,7 +43,9 @@ class CodeHooksTest {
 
         assertEquals(100, trace.size());
         assertTrue(trace.stream().allMatch(e -> e.instruction().valid()), trace.toString());
-        assertTrue(trace.getFirst().toString().startsWith("vcpu0 0x"), trace.getFirst().toString());
+        assertTrue(
+                trace.getFirst().toString().startsWith("vcpu0 0x"),
+                trace.getFirst().toString());
     }
 
     @Test
@@ -73,6 +75,8 @@ class CodeHooksTest {
         InstructionMix mix = vm.instructionMix();
 
         assertTrue(mix.byMnemonic().containsKey("mov"), mix.toString());
-        assertEquals(mix.total(), mix.byMnemonic().values().stream().mapToLong(Long::longValue).sum());
+        assertEquals(
+                mix.total(),
+                mix.byMnemonic().values().stream().mapToLong(Long::longValue).sum());
     }
 }

@@ -108,8 +108,10 @@ class QemuCommandLineTest {
                 "-drive file=DISK,format=raw,index=3 -drive file=DISC,index=0,media=cdrom | PCI 00:01.1 | channel: 1, unit: 1 | channel: 0, unit: 0",
                 "-blockdev driver=file,node-name=d,filename=DISK -device ide-hd,drive=d,bus=ide.1,unit=1,serial=A1 | PCI 00:01.1 | channel: 1, unit: 1 | serial: A1",
                 "-device ich9-ahci,id=sata -drive id=d,file=DISK,if=none,format=raw -device ide-hd,drive=d,bus=sata.3 | ich9-ahci | bus: sata | channel: 3",
+                "-device virtio-scsi-pci,id=s -drive id=d,file=DISK,if=none,format=raw -device scsi-hd,drive=d,bus=s.0,scsi-id=3,lun=0 | virtio-scsi-pci | bus: s | scsi-id: 3",
+                "-drive file=DISK,if=scsi,format=raw | lsi53c895a | type: lsi53c895a | bus: scsi0",
             })
-    void ideDrivesOfQemuAreMade(String options, String place, String first, String second) throws IOException {
+    void drivesOfQemuAreMade(String options, String place, String first, String second) throws IOException {
         Path disk = Files.write(folder.resolve("disk.img"), new byte[1 << 20]);
         Path disc = Files.write(folder.resolve("disc.iso"), new byte[1 << 20]);
         MachineSpec spec =

@@ -55,11 +55,7 @@ class DeterministicModeTest {
     }
 
     private static String console(Machine m) {
-        return m.chardev("tty0")
-                .orElseThrow()
-                .console()
-                .map(c -> c.text(0))
-                .orElseThrow();
+        return m.chardev("tty0").orElseThrow().console().map(c -> c.text(0)).orElseThrow();
     }
 
     /** Registers, memory and output as one hash. */
@@ -69,8 +65,8 @@ class DeterministicModeTest {
             for (Vcpu vcpu : m.vcpus()) {
                 digest.update(vcpu.registers().toString().getBytes(StandardCharsets.UTF_8));
                 digest.update(vcpu.specialRegisters().toString().getBytes(StandardCharsets.UTF_8));
-                digest.update(ByteBuffer.allocate(8)
-                        .putLong(0, vcpu.instructions().orElseThrow()));
+                digest.update(
+                        ByteBuffer.allocate(8).putLong(0, vcpu.instructions().orElseThrow()));
             }
             digest.update(m.memory().slice(0, 0xa0000).asByteBuffer());
             digest.update(m.memory().slice(1 << 20, RAM_BYTES - (1 << 20)).asByteBuffer());
@@ -109,7 +105,10 @@ class DeterministicModeTest {
 
     private static DebianFiles prepare() {
         try {
-            return DebianGuest.prepare(DebianOptions.minimal().withScript("uname -a").withProtocol(DebianOptions.Protocol.PVH), path -> path, what -> {});
+            return DebianGuest.prepare(
+                    DebianOptions.minimal().withScript("uname -a").withProtocol(DebianOptions.Protocol.PVH),
+                    path -> path,
+                    what -> {});
         } catch (BenchtopException e) {
             Assumptions.assumeFalse(e.kind() == ErrorKind.HOST, e.getMessage());
             throw e;

@@ -155,8 +155,7 @@ public final class SoftCpuSpeed {
         return marks;
     }
 
-    private static void collect(
-            String text, StringBuilder line, Predicate<String> wanted, List<Mark> marks, Mark now) {
+    private static void collect(String text, StringBuilder line, Predicate<String> wanted, List<Mark> marks, Mark now) {
         for (char c : text.toCharArray()) {
             if (c != '\n') {
                 line.append(c);
@@ -271,7 +270,8 @@ public final class SoftCpuSpeed {
                             loop.name + ": checksum " + soft.get(1).line + ", TCG " + tcg.get(1).line);
                 }
                 List<Long> softNanos = repetitions(soft);
-                f.softNanos = Math.min(f.softNanos, softNanos.stream().min(Long::compare).orElseThrow());
+                f.softNanos = Math.min(
+                        f.softNanos, softNanos.stream().min(Long::compare).orElseThrow());
                 f.tcgNanos = Math.min(
                         f.tcgNanos, repetitions(tcg).stream().min(Long::compare).orElseThrow());
                 f.instructions = (soft.getLast().instructions - soft.getFirst().instructions) / (soft.size() - 1);
@@ -309,8 +309,7 @@ public final class SoftCpuSpeed {
                     ratio,
                     warm);
         }
-        System.out.printf(
-                Locale.ROOT, "geometric mean %.2f, worst %.2f%n", Math.exp(logs / figures.size()), worst);
+        System.out.printf(Locale.ROOT, "geometric mean %.2f, worst %.2f%n", Math.exp(logs / figures.size()), worst);
     }
 
     // ---- Linux ----
