@@ -71,6 +71,7 @@ class LinuxOnSoftCpuTest {
 
     private static final String EXT4 = """
             set -e
+            mkdir -p /mnt
             mount -t ext4 /dev/vda /mnt
             cat /mnt/greeting
             yes "a line of the guest" | head -c 3000000 >/mnt/lines
@@ -179,7 +180,7 @@ class LinuxOnSoftCpuTest {
         host("debugfs", "-w", "-R", "write " + greeting + " greeting", disk.toString());
         DebianFiles files = prepare(DebianOptions.minimal()
                 .withKernel("full")
-                .withModules("virtio_blk", "ext4")
+                .withModules("virtio_pci", "virtio_blk", "ext4")
                 .withScript(EXT4));
 
         String console = run(linux(files, 1)
