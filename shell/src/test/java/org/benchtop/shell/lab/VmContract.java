@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Timeout;
 /** What holds for machines on every CPU engine. */
 @Timeout(120)
 abstract class VmContract {
-    private static final Duration LONG = Duration.ofSeconds(60);
+    static final Duration LONG = Duration.ofSeconds(60);
 
     private static final String HELLO = """
             name: hello
@@ -38,7 +38,7 @@ abstract class VmContract {
             """;
 
     /** Guest programs; in a class without fields, because the initialiser of a program's class runs in the guest. */
-    private static final class Programs {
+    static final class Programs {
         static int answer() {
             Console.println("from a method");
             return 42;
@@ -85,7 +85,7 @@ abstract class VmContract {
         return Lab.boot(yaml.replace("ENGINE", engine));
     }
 
-    private Vm boot(GuestCode code) {
+    final Vm boot(GuestCode code) {
         return Lab.boot(Lab.spec(code.name())
                 .accel(engine)
                 .memory("64MiB")
@@ -155,6 +155,34 @@ abstract class VmContract {
         vm.step(10);
         vm.resume();
         assertEquals(new MachineExit.GuestExit(0), vm.awaitExit(LONG));
+    }
+
+    /** Pauses a machine where vCPUs are in guest programs. */
+    static void pauseInPrograms(Vm vm) {
+        vm.pause();
+        for (int i = 0; i < vm.spec().cpus(); i++) {
+            while (vm.regs(i).ring() != 3) {
+                vm.resume();
+                vm.pause();
+            }
+        }
+    }
+
+    @Test
+    void eachVcpuStepsByItself() throws InterruptedException {
+        Vm vm = boot(BURN.replace("seconds=3600", "seconds=3600 cpus=2").replace("memory:", "cpus: 2\nmemory:"));
+        pauseInPrograms(vm);
+        long other = vm.regs(0).get("rip");
+        long before = vm.regs(1).get("rip");
+
+        CpuState after = vm.step(1, 1);
+
+        assertTrue(
+                after.changed().contains("rip") && after.get("rip") != before,
+                () -> after.changed().toString());
+        assertEquals(other, vm.regs(0).get("rip"));
+        BenchtopException e = assertThrows(BenchtopException.class, () -> vm.step(2, 1));
+        assertTrue(e.getMessage().contains("has no vcpu2 (vCPUs: 0..1)"), e.getMessage());
     }
 
     @Test
