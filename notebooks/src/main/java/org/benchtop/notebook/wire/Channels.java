@@ -187,16 +187,26 @@ public final class Channels implements AutoCloseable {
      * @throws InterruptedException if the calling thread is interrupted
      */
     public synchronized String input(Request request, String prompt, boolean password) throws InterruptedException {
-        answers.clear();
         Message message = request.message();
-        stdin.send(codec.encode(
+        List<byte[]> question = codec.encode(
                 message.identities(),
                 "input_request",
                 message.header(),
                 new JsonObject(),
                 Json.object("prompt", prompt, "password", password),
-                List.of()));
-        return Json.string(answers.take().content(), "value").orElse("");
+                List.of());
+        String id = codec.id(question);
+        answers.clear();
+        stdin.send(question);
+        while (true) {
+            Message answer = answers.take();
+            // A late answer to what an interrupted cell asked is none to this. Some front ends do not say what they
+            // answer.
+            String asked = Json.string(answer.parentHeader(), "msg_id").orElse("");
+            if (asked.isEmpty() || asked.equals(id) || asked.equals(message.id())) {
+                return Json.string(answer.content(), "value").orElse("");
+            }
+        }
     }
 
     /** Sends what is queued and closes everything. */

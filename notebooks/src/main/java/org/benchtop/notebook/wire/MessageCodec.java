@@ -117,6 +117,15 @@ public final class MessageCodec {
         }
     }
 
+    /** The id of a message that {@link #encode} has made. */
+    String id(List<byte[]> frames) {
+        int delimiter = 0;
+        while (!Arrays.equals(frames.get(delimiter), DELIMITER)) {
+            delimiter++;
+        }
+        return Json.string(Json.parse(frames.get(delimiter + 2)), "msg_id").orElseThrow();
+    }
+
     private static JsonObject parse(String part, byte[] bytes) throws MalformedMessageException {
         try {
             return Json.parse(bytes);

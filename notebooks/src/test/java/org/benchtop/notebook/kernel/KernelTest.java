@@ -232,7 +232,7 @@ class KernelTest {
         String second = client.sendCell("System.out.println(\"must not run\")");
         // Its answer shows that the second cell has been received.
         client.request("kernel_info_request", new JsonObject());
-        client.answer("");
+        client.answer(first, "");
         Exchange failed = client.await(first);
         Exchange aborted = client.await(second);
         Exchange later = client.execute("1");
@@ -283,7 +283,7 @@ class KernelTest {
     void inputIsAskedForAndAnswered() {
         String id = client.sendCell("var name = input(\"your name? \"); System.out.println(\"hello \" + name)");
 
-        Message question = client.answer("Ada");
+        Message question = client.answer(id, "Ada");
         Exchange exchange = client.await(id);
 
         assertEquals("your name? ", Json.string(question.content(), "prompt").orElse(""));
@@ -291,10 +291,28 @@ class KernelTest {
     }
 
     @Test
+    void lateAnswerToAnInterruptedQuestionIsNotTaken() {
+        String earlier = client.sendCell("input(\"never answered in time\")");
+        Message old = client.question();
+        while (!TestClient.parent(old).equals(earlier)) {
+            old = client.question();
+        }
+        client.control("interrupt_request", new JsonObject());
+        client.await(earlier);
+        String id = client.sendCell("input(\"again\")");
+        Message question = client.question();
+
+        client.answer(old, "late");
+        client.answer(question, "right");
+
+        assertEquals("right", client.await(id).result());
+    }
+
+    @Test
     void standardInputReadsLines() {
         String id = client.sendCell("var scanner = new Scanner(System.in); scanner.nextLine() + \"!\"");
 
-        client.answer("typed");
+        client.answer(id, "typed");
 
         assertEquals("typed!", client.await(id).result());
     }

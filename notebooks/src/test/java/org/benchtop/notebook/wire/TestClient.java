@@ -190,10 +190,23 @@ public final class TestClient implements AutoCloseable {
         return Json.string(message.parentHeader(), "msg_id").orElse("");
     }
 
-    /** Waits for a question to the user and answers it. */
-    public Message answer(String value) {
-        Message question = receive(stdin);
+    /** Waits for a question to the user. */
+    public Message question() {
+        return receive(stdin);
+    }
+
+    /** Answers a question. */
+    public void answer(Message question, String value) {
         post(stdin, "input_reply", Json.object("value", value), question.header());
+    }
+
+    /** Waits for a cell's question and answers it; questions of earlier cells stay unanswered. */
+    public Message answer(String cell, String value) {
+        Message question = question();
+        while (!parent(question).equals(cell)) {
+            question = question();
+        }
+        answer(question, value);
         return question;
     }
 
