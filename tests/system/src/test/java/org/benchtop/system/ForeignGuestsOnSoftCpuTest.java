@@ -86,8 +86,7 @@ class ForeignGuestsOnSoftCpuTest {
         String screen =
                 boot(kernel, Optional.empty(), "16MiB", "console=ttyS0,115200 nosmp", "#5  [Moving inversions, random");
 
-        assertTrue(screen.contains("#0  [Address test, walking ones"), screen);
-        assertTrue(screen.contains("#4  [Moving inversions, 8 bit pattern]"), screen);
+        // Those before it are shown only if they take longer than the screen is refreshed.
         assertTrue(screen.contains("Errors: 0 "), screen);
         assertFalse(ERRORS.matcher(screen).find(), screen);
     }

@@ -156,8 +156,12 @@ final class KilledMachineTest {
 
         int flushed = runAndKill(2, new Random().nextInt(60));
 
-        // -U: the kernel may keep the lock of a process that was killed for a moment.
         Tools.Result check = Tools.tryRun(folder, "qemu-img", "check", "-U", "disk.qcow2");
+        while (check.output().contains("Failed to lock")) {
+            // The kernel keeps the lock of a process that was killed until its ring has ended.
+            TimeUnit.MILLISECONDS.sleep(20);
+            check = Tools.tryRun(folder, "qemu-img", "check", "-U", "disk.qcow2");
+        }
         // 3: clusters that were allocated and never used; nothing refers to them.
         assertTrue(check.exitCode() == 0 || check.exitCode() == 3, check.output());
         assertFalse(check.output().contains("ERROR"), check.output());
