@@ -78,6 +78,7 @@ class ForeignGuestsOnSoftCpuTest {
     }
 
     @Test
+    @Tag("nightly")
     void memtestPassesItsFirstTestsWithoutErrors() throws InterruptedException {
         Path kernel = folder.resolve("memtest");
         extract("memtest86+", Map.of("boot/memtest86+x64.bin", kernel));
