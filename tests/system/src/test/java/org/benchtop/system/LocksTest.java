@@ -75,7 +75,7 @@ final class LocksTest {
                 .start();
         try {
             long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-            while (!Files.exists(socket) && process.isAlive() && System.nanoTime() < deadline) {
+            while (!Tools.listens(socket) && process.isAlive() && System.nanoTime() < deadline) {
                 Thread.sleep(20);
             }
             BenchtopException error = assertThrows(BenchtopException.class, () -> open().close());

@@ -232,10 +232,10 @@ final class NbdTest {
                     .redirectOutput(folder.resolve("server.out").toFile())
                     .start();
             long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-            while (!Files.exists(socket()) && process.isAlive() && System.nanoTime() < deadline) {
+            while (!Tools.listens(socket()) && process.isAlive() && System.nanoTime() < deadline) {
                 Thread.sleep(20);
             }
-            assertTrue(Files.exists(socket()), () -> "no socket: " + output());
+            assertTrue(Tools.listens(socket()), () -> "nobody listens: " + output());
             return new Both(connect(socket(), 1), () -> {
                 process.destroy();
                 process.waitFor();

@@ -2,6 +2,8 @@ package org.benchtop.system;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,6 +22,15 @@ final class Tools {
         boolean found = List.of(String.valueOf(System.getenv("PATH")).split(":", -1)).stream()
                 .anyMatch(folder -> Files.isExecutable(Path.of(folder, program)));
         Assumptions.assumeTrue(found, program + " is not installed (.ci/setup installs it)");
+    }
+
+    /** Whether a server takes connections at a socket: its file is there between {@code bind} and {@code listen} too. */
+    static boolean listens(Path socket) {
+        try (SocketChannel channel = SocketChannel.open(UnixDomainSocketAddress.of(socket))) {
+            return channel.isConnected();
+        } catch (IOException notYet) {
+            return false;
+        }
     }
 
     /** Runs a program; fails the test if it fails. Returns what it printed. */
