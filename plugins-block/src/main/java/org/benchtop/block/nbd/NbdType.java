@@ -1,5 +1,6 @@
 package org.benchtop.block.nbd;
 
+import org.benchtop.spi.nbd.NbdProtocol;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,7 +37,7 @@ public final class NbdType implements BlockBackendType<NbdOptions> {
         try {
             connections.add(NbdConnection.open(address, options.timeout(), durability));
             NbdExport export = connections.getFirst().export();
-            int wanted = export.has(Nbd.NBD_FLAG_CAN_MULTI_CONN) ? options.connections() : 1;
+            int wanted = export.has(NbdProtocol.NBD_FLAG_CAN_MULTI_CONN) ? options.connections() : 1;
             while (connections.size() < wanted) {
                 connections.add(NbdConnection.open(address, options.timeout(), durability));
             }

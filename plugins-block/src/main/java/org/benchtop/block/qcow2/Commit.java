@@ -64,6 +64,10 @@ final class Commit extends Task {
         this.image = image;
     }
 
+    long memoryBytes() {
+        return header.memoryBytes() + refcounts.memoryBytes() + refcountTable.memoryBytes() + mappings.memoryBytes();
+    }
+
     boolean running() {
         return running;
     }

@@ -32,6 +32,10 @@ final class CompressedRead implements AutoCloseable {
         this.image = image;
     }
 
+    long memoryBytes() {
+        return slots * (3 * image.layout().clusterBytes + 2 * Qcow2Layout.SECTOR);
+    }
+
     /** Reads a part of a cluster into a list of buffers. */
     void read(Qcow2Job job, IoVector buffer, long skip, long length, long entry, long inCluster) {
         for (Slot slot : idle) {

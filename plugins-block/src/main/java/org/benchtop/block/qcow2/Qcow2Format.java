@@ -165,6 +165,7 @@ public final class Qcow2Format implements ImageFormat {
             Qcow2Image image = new Qcow2Image(file, dataFile, backing, header, settings);
             try {
                 prepare(image, header);
+                context.stats().gauge("table-memory", "B", image::memoryBytes);
                 return image;
             } catch (RuntimeException e) {
                 // The caller closes the files.

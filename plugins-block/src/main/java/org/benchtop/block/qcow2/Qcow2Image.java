@@ -51,7 +51,7 @@ final class Qcow2Image implements Image {
     static final int NEEDS_DATA = -4;
 
     private static final System.Logger LOG = System.getLogger("org.benchtop.block.qcow2");
-    private static final int MAX_SEGMENTS = 1000;
+    private static final int MAX_SEGMENTS = 1024;
     private static final long MAX_TRANSFER_BYTES = 1 << 30;
     private static final int L1_PER_SECTOR = Qcow2Layout.SECTOR / 8;
     private static final int MAX_DIRTY_SLICES = 256;
@@ -253,6 +253,27 @@ final class Qcow2Image implements Image {
 
     PendingFrees frees() {
         return frees;
+    }
+
+    /**
+     * The memory that tables and buffers of this image and of the qcow2 images below it take now. Any thread; buffers of
+     * queues are those of a moment ago.
+     */
+    long memoryBytes() {
+        long below = backing instanceof Qcow2Image image ? image.memoryBytes() : 0;
+        synchronized (this) {
+            long buffers = 0;
+            for (Qcow2Queue queue : queues) {
+                buffers += queue.memoryBytes();
+            }
+            return l2.memoryBytes()
+                    + refcountCache.memoryBytes()
+                    + commit.memoryBytes()
+                    + tables.memoryBytes()
+                    + (l1.length + refcounts.table().length) * 8L
+                    + buffers
+                    + below;
+        }
     }
 
     /** Where what is below ends; 0 without anything below. */
@@ -674,8 +695,12 @@ final class Qcow2Image implements Image {
                 queue.zeroFile(offset, layout.clusterBytes, this::written);
                 return;
             }
-            MemorySegment copy = scratch(layout.clusterBytes);
-            content = copy;
+            MemorySegment buffer = queue.borrowBuffer(this);
+            if (buffer == null) {
+                return;
+            }
+            content = buffer;
+            MemorySegment copy = buffer.asSlice(0, layout.clusterBytes);
             queue.readFile(old, copy, status -> {
                 if (status == BlockStatus.OK) {
                     queue.writeFile(offset, copy, this::written);
@@ -686,6 +711,10 @@ final class Qcow2Image implements Image {
         }
 
         private void written(BlockStatus status) {
+            MemorySegment buffer = content;
+            if (buffer != null) {
+                queue.returnBuffer(buffer);
+            }
             synchronized (Qcow2Image.this) {
                 tableCreations.remove(this);
                 if (status == BlockStatus.OK) {

@@ -119,6 +119,11 @@ final class Qcow2Queue implements BlockQueue {
         return compressed;
     }
 
+    /** The memory of buffers. */
+    long memoryBytes() {
+        return (long) bufferCount * bufferBytes + compressed.memoryBytes();
+    }
+
     /** A buffer of two clusters, or null; then the task goes on when there is one. */
     @Nullable
     MemorySegment borrowBuffer(Task task) {
