@@ -118,6 +118,7 @@ final class ImageHostFailuresTest {
     void commandsThatChangeAnImageOnAFullDiskKeepWhatItHeld() throws IOException {
         Path base = folder.resolve("base.raw");
         noise(base, 6 * MIB);
+        Path other = noise(folder.resolve("other.raw"), 6 * MIB - 512);
         Path image = small.resolve("top.qcow2");
         qemu("create", "-q", "-f", "qcow2", "-b", base, "-F", "raw", image, 6 * MIB);
         execute("qemu-io", "-f", "qcow2", "-c", "write -P 7 1M 1M", image);
@@ -128,7 +129,7 @@ final class ImageHostFailuresTest {
 
         fails("space", List.of("rebase", "-f", "qcow2", "-b", "", image));
         intact(image, flat);
-        fails("space", List.of("convert", "-n", "-f", "raw", "-O", "qcow2", base, image));
+        fails("space", List.of("convert", "-n", "-f", "raw", "-O", "qcow2", other, image));
         qemuFindsNothingWorseThanLeaks(image);
         fails("", List.of("bench", "-w", "-f", "qcow2", "-c", 96, "-s", 65536, "-d", 4, image));
         qemuFindsNothingWorseThanLeaks(image);

@@ -171,7 +171,7 @@ final class Copier implements AutoCloseable {
         failure.compareAndSet(
                 null,
                 BenchtopException.host(backend.describe() + ": " + verb + " at " + offset + ": "
-                        + (status == BlockStatus.NO_SPACE ? "no space left" : "input/output error")));
+                        + status.words()));
     }
 
     /** One transfer. */
