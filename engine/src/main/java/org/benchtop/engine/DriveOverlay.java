@@ -28,15 +28,15 @@ record DriveOverlay(EntrySpec entry, Path file, ImageBacking backing) {
      * @param overlay where the new image shall be
      */
     static DriveOverlay over(String name, EntrySpec entry, Path baseDir, Path overlay) {
-        Optional<String> base =
-                switch (entry.type()) {
-                    case "file", "qcow2" -> text(entry, "file");
-                    case "phy" -> text(entry, "device");
-                    default -> Optional.empty();
-                };
+        Optional<String> base = switch (entry.type()) {
+            case "file", "qcow2" -> text(entry, "file");
+            case "phy" -> text(entry, "device");
+            default -> Optional.empty();
+        };
         if (base.isEmpty()) {
             throw BenchtopException.config("drive " + name
-                    + ": a snapshot needs a drive of type file or qcow2 on a file, or phy on a device, not " + entry.type());
+                    + ": a snapshot needs a drive of type file or qcow2 on a file, or phy on a device, not "
+                    + entry.type());
         }
         ConfigValue.Mapping options = ConfigValue.Mapping.EMPTY.with("file", SourcePosition.NONE, scalar(overlay));
         for (String option : KEPT) {
@@ -52,7 +52,8 @@ record DriveOverlay(EntrySpec entry, Path file, ImageBacking backing) {
         return new DriveOverlay(
                 new EntrySpec("qcow2", Optional.empty(), options, SourcePosition.NONE).at(entry.path()),
                 overlay,
-                new ImageBacking(baseDir.resolve(base.get()).toAbsolutePath().normalize().toString(), Optional.of(format)));
+                new ImageBacking(
+                        baseDir.resolve(base.get()).toAbsolutePath().normalize().toString(), Optional.of(format)));
     }
 
     private static ConfigValue scalar(Path path) {
@@ -60,6 +61,8 @@ record DriveOverlay(EntrySpec entry, Path file, ImageBacking backing) {
     }
 
     private static Optional<String> text(EntrySpec entry, String option) {
-        return entry.options().find(option).map(value -> value instanceof ConfigValue.Scalar scalar ? scalar.text() : "");
+        return entry.options()
+                .find(option)
+                .map(value -> value instanceof ConfigValue.Scalar scalar ? scalar.text() : "");
     }
 }

@@ -350,8 +350,7 @@ final class MachineParts implements AutoCloseable {
 
     /** What a snapshot of a drive into a new image will be; refuses what cannot be, without changing anything. */
     DriveOverlay planOverlay(String name, Path file) {
-        EntrySpec entry = overlays.getOrDefault(name, spec.drives().get(name));
-        if (entry == null || !taken.containsKey(name)) {
+        if (!taken.containsKey(name)) {
             throw BenchtopException.config("there is no drive \"" + name + "\" that a device uses (drives: "
                     + String.join(", ", taken.keySet().stream().sorted().toList()) + ")");
         }
@@ -361,12 +360,12 @@ final class MachineParts implements AutoCloseable {
         if (Files.exists(file)) {
             throw BenchtopException.config(file + ": exists; a snapshot makes a new image");
         }
-        return DriveOverlay.over(name, entry, spec.baseDir(), file);
+        return DriveOverlay.over(name, entry(name), spec.baseDir(), file);
     }
 
     /** Carries out a plan while devices stand still. */
     void putOverlay(String name, DriveOverlay plan) {
-        EntrySpec before = overlays.getOrDefault(name, spec.drives().get(name));
+        EntrySpec before = entry(name);
         plugins.imageFormat("qcow2")
                 .create(
                         new ImageCreation(
@@ -396,6 +395,12 @@ final class MachineParts implements AutoCloseable {
 
     private BlockBackend drive(String name) {
         return Objects.requireNonNull(drives.get(name));
+    }
+
+    /** What a drive is now. */
+    private EntrySpec entry(String name) {
+        EntrySpec overlay = overlays.get(name);
+        return overlay == null ? Objects.requireNonNull(spec.drives().get(name)) : overlay;
     }
 
     private InstrumentedBackend taken(String name) {

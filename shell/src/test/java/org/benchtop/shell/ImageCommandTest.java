@@ -181,7 +181,8 @@ final class ImageCommandTest {
         ok("check", "-f", "qcow2", image);
         String list = ok("snapshot", "-l", image);
         assertTrue(list.contains("one") && list.contains("two"), list);
-        assertEquals(0, benchtop("compare", "-f", "raw", "-F", "qcow2", third, image).exitCode());
+        assertEquals(
+                0, benchtop("compare", "-f", "raw", "-F", "qcow2", third, image).exitCode());
 
         ok("snapshot", "-a", "one", image);
         qemu("check", "-f", "qcow2", image);

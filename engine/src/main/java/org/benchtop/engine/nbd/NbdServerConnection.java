@@ -8,7 +8,6 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
-import org.benchtop.spi.nbd.NbdProtocol;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockCapabilities;
@@ -17,6 +16,7 @@ import org.benchtop.spi.block.BlockQueue;
 import org.benchtop.spi.block.BlockStatus;
 import org.benchtop.spi.event.Doorbell;
 import org.benchtop.spi.event.EventLoop;
+import org.benchtop.spi.nbd.NbdProtocol;
 import org.jspecify.annotations.Nullable;
 
 /**

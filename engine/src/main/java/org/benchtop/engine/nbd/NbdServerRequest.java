@@ -3,11 +3,11 @@ package org.benchtop.engine.nbd;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
-import org.benchtop.spi.nbd.NbdProtocol;
 import org.benchtop.spi.block.BlockCompletion;
 import org.benchtop.spi.block.BlockQueue;
 import org.benchtop.spi.block.BlockRequest;
 import org.benchtop.spi.block.BlockStatus;
+import org.benchtop.spi.nbd.NbdProtocol;
 import org.jspecify.annotations.Nullable;
 
 /** One request of a client, with its buffer. Reused. */

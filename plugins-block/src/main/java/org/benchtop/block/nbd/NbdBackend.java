@@ -1,6 +1,5 @@
 package org.benchtop.block.nbd;
 
-import org.benchtop.spi.nbd.NbdProtocol;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.benchtop.block.BlockSizes;
@@ -11,6 +10,7 @@ import org.benchtop.spi.block.BlockCapabilities;
 import org.benchtop.spi.block.BlockQueue;
 import org.benchtop.spi.block.CacheMode;
 import org.benchtop.spi.event.EventLoop;
+import org.benchtop.spi.nbd.NbdProtocol;
 import org.benchtop.spi.time.Clock;
 
 /**

@@ -1,6 +1,5 @@
 package org.benchtop.block.nbd;
 
-import org.benchtop.spi.nbd.NbdProtocol;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
@@ -10,6 +9,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.benchtop.spi.block.BlockStatus;
 import org.benchtop.spi.memory.IoVector;
+import org.benchtop.spi.nbd.NbdProtocol;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -150,7 +150,9 @@ final class NbdConnection implements AutoCloseable {
     }
 
     private static BlockStatus status(long error) {
-        return error == 0 ? BlockStatus.OK : error == NbdProtocol.NBD_ENOSPC ? BlockStatus.NO_SPACE : BlockStatus.IO_ERROR;
+        return error == 0
+                ? BlockStatus.OK
+                : error == NbdProtocol.NBD_ENOSPC ? BlockStatus.NO_SPACE : BlockStatus.IO_ERROR;
     }
 
     /** One socket. */

@@ -1,10 +1,10 @@
 package org.benchtop.block.nbd;
 
-import org.benchtop.spi.nbd.NbdProtocol;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
+import org.benchtop.spi.nbd.NbdProtocol;
 
 /**
  * The client's side of newstyle negotiation: structured replies where the server has them, then the export by {@code
@@ -48,7 +48,8 @@ final class NbdHandshake {
         int handshake = wire.u16();
         boolean fixed = (handshake & NbdProtocol.NBD_FLAG_FIXED_NEWSTYLE) != 0;
         boolean noZeroes = (handshake & NbdProtocol.NBD_FLAG_NO_ZEROES) != 0;
-        int answer = (fixed ? NbdProtocol.NBD_FLAG_FIXED_NEWSTYLE : 0) | (noZeroes ? NbdProtocol.NBD_FLAG_NO_ZEROES : 0);
+        int answer =
+                (fixed ? NbdProtocol.NBD_FLAG_FIXED_NEWSTYLE : 0) | (noZeroes ? NbdProtocol.NBD_FLAG_NO_ZEROES : 0);
         write(ByteBuffer.allocate(4).putInt(answer));
         if (!fixed) {
             return byExportName(noZeroes, false);
@@ -110,7 +111,8 @@ final class NbdHandshake {
                 case NbdProtocol.NBD_REP_ERR_UNSUP -> {
                     return false;
                 }
-                case NbdProtocol.NBD_REP_ERR_TLS_REQD -> throw new IOException("the server wants TLS, which is not supported");
+                case NbdProtocol.NBD_REP_ERR_TLS_REQD ->
+                    throw new IOException("the server wants TLS, which is not supported");
                 case NbdProtocol.NBD_REP_ERR_UNKNOWN ->
                     throw new IOException("the server has no export \"" + name + "\"" + text(reply.data()));
                 default -> {

@@ -1,11 +1,11 @@
 package org.benchtop.block.nbd;
 
-import org.benchtop.spi.nbd.NbdProtocol;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.benchtop.spi.block.BlockCompletion;
 import org.benchtop.spi.block.BlockRequest;
 import org.benchtop.spi.block.BlockStatus;
+import org.benchtop.spi.nbd.NbdProtocol;
 
 /** One request on its way to the server, in as many operations as it takes. Reused; lives on its queue's loop. */
 final class NbdJob {

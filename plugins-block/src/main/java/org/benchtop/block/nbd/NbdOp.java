@@ -1,8 +1,8 @@
 package org.benchtop.block.nbd;
 
-import org.benchtop.spi.nbd.NbdProtocol;
 import org.benchtop.spi.block.BlockStatus;
 import org.benchtop.spi.memory.IoVector;
+import org.benchtop.spi.nbd.NbdProtocol;
 
 /**
  * One request of the protocol. Reused: it belongs to its owner, then from {@link NbdConnection#submit} to {@link
@@ -54,6 +54,8 @@ final class NbdOp {
     }
 
     boolean changes() {
-        return command == NbdProtocol.NBD_CMD_WRITE || command == NbdProtocol.NBD_CMD_TRIM || command == NbdProtocol.NBD_CMD_WRITE_ZEROES;
+        return command == NbdProtocol.NBD_CMD_WRITE
+                || command == NbdProtocol.NBD_CMD_TRIM
+                || command == NbdProtocol.NBD_CMD_WRITE_ZEROES;
     }
 }

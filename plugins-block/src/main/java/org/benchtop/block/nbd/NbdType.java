@@ -1,6 +1,5 @@
 package org.benchtop.block.nbd;
 
-import org.benchtop.spi.nbd.NbdProtocol;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -9,6 +8,7 @@ import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockBackendType;
 import org.benchtop.spi.block.BlockContext;
+import org.benchtop.spi.nbd.NbdProtocol;
 
 /** {@code type: nbd}: a disk on another host or in another process. */
 public final class NbdType implements BlockBackendType<NbdOptions> {

@@ -1,11 +1,8 @@
 package org.benchtop.block.qcow2;
 
-import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -19,7 +16,6 @@ import org.benchtop.block.CallerLoop;
 import org.benchtop.block.ImageFile;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
-import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockCapabilities;
 import org.benchtop.spi.block.BlockQueue;
 import org.benchtop.spi.block.BlockRequest;

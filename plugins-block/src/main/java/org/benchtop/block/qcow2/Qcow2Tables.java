@@ -3,34 +3,16 @@ package org.benchtop.block.qcow2;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
-import java.util.Map;
-import java.util.Optional;
-import java.util.OptionalLong;
-import java.util.function.Consumer;
-import java.util.function.Function;
 import org.benchtop.block.BlockAccess;
-import org.benchtop.block.CallerLoop;
 import org.benchtop.block.ImageFile;
-import org.benchtop.spi.BenchtopException;
-import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockCapabilities;
-import org.benchtop.spi.block.BlockQueue;
 import org.benchtop.spi.block.BlockRequest;
 import org.benchtop.spi.block.BlockStatus;
 import org.benchtop.spi.event.EventLoop;
 import org.benchtop.spi.image.Image;
-import org.benchtop.spi.image.ImageBacking;
-import org.benchtop.spi.image.ImageCheck;
-import org.benchtop.spi.image.ImageExtent;
-import org.benchtop.spi.image.ImageInfo;
-import org.benchtop.spi.image.ImageSnapshot;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -87,6 +69,7 @@ final class Qcow2Tables {
     private volatile long compressedEpoch;
     private volatile long backingBytes;
     private @Nullable Allocation lastAllocation;
+
     Qcow2Tables(
             ImageFile file,
             @Nullable ImageFile dataFile,

@@ -113,7 +113,8 @@ final class Qcow2Zeroes {
             // Without a zero flag the old data would give way to what is below.
             return zeroes ? Qcow2Tables.NEEDS_DATA : Qcow2Tables.READY;
         }
-        boolean keep = zeroes && !mayUnmap && cluster && (entry & Qcow2Layout.COPIED) != 0 && tables.header().version >= 3;
+        boolean keep =
+                zeroes && !mayUnmap && cluster && (entry & Qcow2Layout.COPIED) != 0 && tables.header().version >= 3;
         boolean needsFlag = tables.header().version >= 3 && (keep || !zeroBelow);
         long newEntry = keep ? entry & ~Qcow2Layout.ZERO : 0;
         long newBitmap = 0;

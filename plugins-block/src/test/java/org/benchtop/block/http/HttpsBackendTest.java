@@ -70,7 +70,8 @@ final class HttpsBackendTest {
     private KeyStore keysOf(String host) throws Exception {
         Path file = folder.resolve(host + ".p12");
         Process keytool = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
+                        Path.of(System.getProperty("java.home"), "bin", "keytool")
+                                .toString(),
                         "-genkeypair",
                         "-keyalg",
                         "EC",

@@ -1,6 +1,5 @@
 package org.benchtop.block.nbd;
 
-import org.benchtop.spi.nbd.NbdProtocol;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -19,6 +18,7 @@ import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockRequest;
 import org.benchtop.spi.block.BlockStatus;
+import org.benchtop.spi.nbd.NbdProtocol;
 import org.benchtop.testkit.BlockClient;
 import org.benchtop.testkit.FakeCreateContext;
 import org.junit.jupiter.api.Test;
@@ -326,7 +326,8 @@ final class NbdHostileServerTest {
             assertEquals(BlockStatus.OK, client.discard(0, 65536));
             assertEquals(BlockStatus.OK, client.write(0, new byte[512], true));
 
-            assertEquals(List.of(NbdProtocol.NBD_CMD_WRITE, NbdProtocol.NBD_CMD_WRITE, NbdProtocol.NBD_CMD_FLUSH), commands);
+            assertEquals(
+                    List.of(NbdProtocol.NBD_CMD_WRITE, NbdProtocol.NBD_CMD_WRITE, NbdProtocol.NBD_CMD_FLUSH), commands);
             assertTrue(!backend.capabilities().discard());
         }
     }

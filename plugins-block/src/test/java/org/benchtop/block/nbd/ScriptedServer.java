@@ -1,6 +1,5 @@
 package org.benchtop.block.nbd;
 
-import org.benchtop.spi.nbd.NbdProtocol;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -13,6 +12,7 @@ import java.nio.channels.SocketChannel;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import org.benchtop.spi.nbd.NbdProtocol;
 
 /** An NBD server that does what a test tells it, one script for each connection. */
 final class ScriptedServer implements AutoCloseable {

@@ -29,9 +29,7 @@ final class Qcow2MemoryTest {
         long least = Long.MAX_VALUE;
         long most = 0;
         try (Image image = new Qcow2Format()
-                        .open(
-                                TestImages.how("disk.qcow2", true, org.benchtop.spi.block.CacheMode.WRITEBACK),
-                                context);
+                        .open(TestImages.how("disk.qcow2", true, org.benchtop.spi.block.CacheMode.WRITEBACK), context);
                 BlockClient client = new BlockClient(image, new FakeEventLoop())) {
             MemorySegment sector = Arena.ofAuto().allocate(512, 4096);
             sector.fill((byte) 7);

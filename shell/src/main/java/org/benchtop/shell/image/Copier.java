@@ -170,8 +170,7 @@ final class Copier implements AutoCloseable {
     private void fail(String verb, long offset, BlockBackend backend, BlockStatus status) {
         failure.compareAndSet(
                 null,
-                BenchtopException.host(backend.describe() + ": " + verb + " at " + offset + ": "
-                        + status.words()));
+                BenchtopException.host(backend.describe() + ": " + verb + " at " + offset + ": " + status.words()));
     }
 
     /** One transfer. */
