@@ -279,7 +279,8 @@ final class BlockMachineTest {
                     m.reset();
                 }
                 assertEquals(standing, completed(m), "requests completed in a paused machine");
-                m.resume();
+                // Also if the guest has come to its end meanwhile.
+                m.start();
             }
 
             MachineExit exit = m.awaitExit(SOON).orElseThrow();
