@@ -145,7 +145,7 @@ class SpecCheckTest {
                         "drives",
                         "chardevs",
                         "netdevs",
-                        "devices"),
+                        "display", "devices"),
                 keys);
         JsonNode found = java.util.Objects.requireNonNull(file);
         assertEquals("[\"type\",\"file\"]", found.get("required").toString());
