@@ -145,7 +145,8 @@ class SpecCheckTest {
                         "drives",
                         "chardevs",
                         "netdevs",
-                        "display", "devices"),
+                        "display",
+                        "devices"),
                 keys);
         JsonNode found = java.util.Objects.requireNonNull(file);
         assertEquals("[\"type\",\"file\"]", found.get("required").toString());
