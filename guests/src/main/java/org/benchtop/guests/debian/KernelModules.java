@@ -178,8 +178,11 @@ final class KernelModules {
             return List.of(name);
         }
         List<String> others = aliases.getOrDefault(name, List.of());
-        String generic = name + "_generic";
-        return others.contains(generic) ? List.of(generic) : others;
+        return others.stream()
+                .filter(other -> other.endsWith("_generic"))
+                .findFirst()
+                .map(List::of)
+                .orElse(others);
     }
 
     private String similar(String name) {
