@@ -509,6 +509,36 @@ public final class Machine implements AutoCloseable {
         }
     }
 
+    /**
+     * Takes an external snapshot of a drive, also while the machine runs: a new qcow2 image, the overlay, gets everything
+     * that is written from now on, over what the drive has had, which stays as it is at this moment, with every request
+     * that has been completed and none that has not. The guest notices a short pause. The machine's specification still
+     * names the file of before.
+     *
+     * @param drive a drive of a device, of type {@code file}, {@code qcow2} or {@code phy}
+     * @param overlay the new image, which must not exist; relative to the machine's folder
+     */
+    public void snapshotDrive(String drive, Path overlay) {
+        lifecycle.lock();
+        try {
+            refuseClosed();
+            DriveOverlay plan = parts.planOverlay(drive, resolve(overlay));
+            boolean running = state == MachineState.RUNNING;
+            if (running) {
+                pause();
+            }
+            try {
+                parts.putOverlay(drive, plan);
+            } finally {
+                if (running) {
+                    resume();
+                }
+            }
+        } finally {
+            lifecycle.unlock();
+        }
+    }
+
     private void resetAll() {
         for (AttachedDevice attached : devices.values()) {
             attached.device().reset();

@@ -124,6 +124,18 @@ public final class Vm implements AutoCloseable {
         return this;
     }
 
+    /**
+     * Freezes what a drive holds and goes on in a new qcow2 image over it, without stopping the guest: see {@link
+     * Machine#snapshotDrive}.
+     *
+     * @param drive a drive of type {@code file}, {@code qcow2} or {@code phy}
+     * @param overlay the new image; must not exist
+     */
+    public Vm snapshot(String drive, Path overlay) {
+        machine.snapshotDrive(drive, overlay);
+        return this;
+    }
+
     /** Stops it for good; it can be inspected, and started again from reset. */
     public Vm stop() {
         machine.stop();
