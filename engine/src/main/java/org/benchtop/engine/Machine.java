@@ -20,6 +20,8 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
+import org.benchtop.engine.asm.Disassembler;
+import org.benchtop.engine.asm.Instruction;
 import org.benchtop.engine.boot.BootFacts;
 import org.benchtop.engine.boot.BootImage;
 import org.benchtop.engine.boot.BootState;
@@ -44,11 +46,13 @@ import org.benchtop.spi.chardev.Chardev;
 import org.benchtop.spi.cpu.CpuHost;
 import org.benchtop.spi.cpu.CpuVm;
 import org.benchtop.spi.cpu.CpuVmFeatures;
+import org.benchtop.spi.cpu.SpecialRegisters;
 import org.benchtop.spi.cpu.Vcpu;
 import org.benchtop.spi.cpu.VcpuExit;
 import org.benchtop.spi.device.Acpi;
 import org.benchtop.spi.device.Device;
 import org.benchtop.spi.device.MachineControl;
+import org.benchtop.spi.device.TextScreen;
 import org.benchtop.spi.event.Doorbell;
 import org.benchtop.spi.event.EventLoop;
 import org.benchtop.spi.host.HostServices;
@@ -195,6 +199,11 @@ public final class Machine implements AutoCloseable {
     /** What lies where in the guest physical address space, by address: RAM, ROM and other mapped memory. */
     public List<PhysicalMap.Flat> physicalMap() {
         return parts.memoryMap().flat();
+    }
+
+    /** The display whose text can be read, if the machine has one. */
+    public Optional<TextScreen> screen() {
+        return services.find(TextScreen.class);
     }
 
     /** A character backend by name, for consoles. */
@@ -852,6 +861,13 @@ public final class Machine implements AutoCloseable {
         public boolean writeMsr(int vcpu, int msr, long value) {
             return false;
         }
+
+        @Override
+        public String disassemble(byte[] code, long address, int bits) {
+            return code.length == 0
+                    ? ""
+                    : Disassembler.decode(code, 0, address, bits).text();
+        }
     }
 
     /** Collects vCPU writes for dirty logs. */
@@ -902,11 +918,21 @@ public final class Machine implements AutoCloseable {
         @Override
         public void failed(Vcpu vcpu, VcpuExit.Failed failure) {
             stepping = false;
-            String bytes = failure.instructionBytes().length == 0
+            byte[] code = failure.instructionBytes();
+            String bytes = code.length == 0
                     ? "not readable"
-                    : HexFormat.ofDelimiter(" ").formatHex(failure.instructionBytes());
+                    : HexFormat.ofDelimiter(" ").formatHex(code);
             fail("vcpu" + vcpu.index() + ": " + failure.reason() + " at rip=0x" + Long.toHexString(failure.rip())
-                    + " (instruction bytes: " + bytes + ")");
+                    + instruction(vcpu.specialRegisters(), failure) + " (instruction bytes: " + bytes + ")");
+        }
+
+        private static String instruction(SpecialRegisters state, VcpuExit.Failed failure) {
+            if (failure.instructionBytes().length == 0) {
+                return "";
+            }
+            int bits = state.cs().longMode() ? 64 : state.cs().db() ? 32 : 16;
+            Instruction instruction = Disassembler.decode(failure.instructionBytes(), 0, failure.rip(), bits);
+            return instruction.valid() ? ": " + instruction.text() : "";
         }
 
         @Override

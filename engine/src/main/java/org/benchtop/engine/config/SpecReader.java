@@ -26,13 +26,14 @@ final class SpecReader {
             "drives",
             "chardevs",
             "netdevs",
+            "display",
             "devices",
             "plugins",
             "on-reboot",
             "on-panic");
 
     private static final List<String> ENTRY_KEYS =
-            List.of("accel", "cpu", "memory", "boot", "drives", "chardevs", "netdevs", "devices");
+            List.of("accel", "cpu", "memory", "boot", "drives", "chardevs", "netdevs", "display", "devices");
     private static final List<String> BOOT_KINDS = List.of("guest", "kernel", "firmware", "flat");
 
     /** The keys with a plain value. */
@@ -109,6 +110,7 @@ final class SpecReader {
                 drives,
                 chardevs,
                 netdevs,
+                display(root),
                 devices,
                 bound.plugins(),
                 bound.onReboot(),
@@ -174,6 +176,12 @@ final class SpecReader {
         return find(root, "accel")
                 .flatMap(value -> entry(value, "accel"))
                 .orElseGet(() -> EntrySpec.of("auto", Map.of()).at("accel"));
+    }
+
+    private EntrySpec display(ConfigValue.Mapping root) {
+        return find(root, "display")
+                .flatMap(value -> entry(value, "display"))
+                .orElseGet(() -> EntrySpec.of(MachineSpec.NO_DISPLAY, Map.of()).at("display"));
     }
 
     private CpuModel cpu(ConfigValue.Mapping root) {
