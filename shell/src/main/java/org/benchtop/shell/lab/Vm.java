@@ -201,6 +201,7 @@ public final class Vm implements AutoCloseable {
      * Stops vCPUs before they execute the instruction at an address; then {@link #awaitStop} returns.
      *
      * @param virtualAddresses at most 4 where the CPU engine uses debug registers; none removes all
+     * @throws BenchtopException of kind UNSUPPORTED if a program runs (ring 3) and this host's KVM stops none
      */
     public Vm breakpoints(long... virtualAddresses) {
         return machine.whileHeld(() -> {
