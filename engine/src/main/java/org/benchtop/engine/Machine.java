@@ -21,6 +21,8 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
+import org.benchtop.engine.asm.Disassembler;
+import org.benchtop.engine.asm.Instruction;
 import org.benchtop.engine.boot.BootFacts;
 import org.benchtop.engine.boot.BootImage;
 import org.benchtop.engine.boot.BootState;
@@ -45,6 +47,7 @@ import org.benchtop.spi.chardev.Chardev;
 import org.benchtop.spi.cpu.CpuHost;
 import org.benchtop.spi.cpu.CpuVm;
 import org.benchtop.spi.cpu.CpuVmFeatures;
+import org.benchtop.spi.cpu.SpecialRegisters;
 import org.benchtop.spi.cpu.Vcpu;
 import org.benchtop.spi.cpu.VcpuExit;
 import org.benchtop.spi.device.Acpi;
@@ -569,6 +572,36 @@ public final class Machine implements AutoCloseable {
         }
     }
 
+    /**
+     * Takes an external snapshot of a drive, also while the machine runs: a new qcow2 image, the overlay, gets everything
+     * that is written from now on, over what the drive has had, which stays as it is at this moment, with every request
+     * that has been completed and none that has not. The guest notices a short pause. The machine's specification still
+     * names the file of before.
+     *
+     * @param drive a drive of a device, of type {@code file}, {@code qcow2} or {@code phy}
+     * @param overlay the new image, which must not exist; relative to the machine's folder
+     */
+    public void snapshotDrive(String drive, Path overlay) {
+        lifecycle.lock();
+        try {
+            refuseClosed();
+            DriveOverlay plan = parts.planOverlay(drive, resolve(overlay));
+            boolean running = state == MachineState.RUNNING;
+            if (running) {
+                pause();
+            }
+            try {
+                parts.putOverlay(drive, plan);
+            } finally {
+                if (running) {
+                    resume();
+                }
+            }
+        } finally {
+            lifecycle.unlock();
+        }
+    }
+
     private void resetAll() {
         for (AttachedDevice attached : devices.values()) {
             attached.device().reset();
@@ -921,6 +954,13 @@ public final class Machine implements AutoCloseable {
         public boolean writeMsr(int vcpu, int msr, long value) {
             return false;
         }
+
+        @Override
+        public String disassemble(byte[] code, long address, int bits) {
+            return code.length == 0
+                    ? ""
+                    : Disassembler.decode(code, 0, address, bits).text();
+        }
     }
 
     /** Collects vCPU writes for dirty logs. */
@@ -971,11 +1011,21 @@ public final class Machine implements AutoCloseable {
         @Override
         public void failed(Vcpu vcpu, VcpuExit.Failed failure) {
             stepping = false;
-            String bytes = failure.instructionBytes().length == 0
+            byte[] code = failure.instructionBytes();
+            String bytes = code.length == 0
                     ? "not readable"
-                    : HexFormat.ofDelimiter(" ").formatHex(failure.instructionBytes());
+                    : HexFormat.ofDelimiter(" ").formatHex(code);
             fail("vcpu" + vcpu.index() + ": " + failure.reason() + " at rip=0x" + Long.toHexString(failure.rip())
-                    + " (instruction bytes: " + bytes + ")");
+                    + instruction(vcpu.specialRegisters(), failure) + " (instruction bytes: " + bytes + ")");
+        }
+
+        private static String instruction(SpecialRegisters state, VcpuExit.Failed failure) {
+            if (failure.instructionBytes().length == 0) {
+                return "";
+            }
+            int bits = state.cs().longMode() ? 64 : state.cs().db() ? 32 : 16;
+            Instruction instruction = Disassembler.decode(failure.instructionBytes(), 0, failure.rip(), bits);
+            return instruction.valid() ? ": " + instruction.text() : "";
         }
 
         @Override

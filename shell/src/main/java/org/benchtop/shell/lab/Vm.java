@@ -20,13 +20,13 @@ import java.util.regex.Pattern;
 import org.benchtop.engine.Machine;
 import org.benchtop.engine.MachineExit;
 import org.benchtop.engine.MachineState;
+import org.benchtop.engine.asm.Disassembler;
 import org.benchtop.engine.bus.RangeMap;
 import org.benchtop.engine.config.MachineSpec;
 import org.benchtop.engine.config.Units;
 import org.benchtop.engine.memory.PhysicalMap;
 import org.benchtop.engine.stats.StatsSnapshot;
 import org.benchtop.guests.GuestImage;
-import org.benchtop.shell.asm.Disassembler;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.bus.AddressSpace;
@@ -121,6 +121,18 @@ public final class Vm implements AutoCloseable {
     /** Presses the reset button. */
     public Vm reset() {
         machine.reset();
+        return this;
+    }
+
+    /**
+     * Freezes what a drive holds and goes on in a new qcow2 image over it, without stopping the guest: see {@link
+     * Machine#snapshotDrive}.
+     *
+     * @param drive a drive of type {@code file}, {@code qcow2} or {@code phy}
+     * @param overlay the new image; must not exist
+     */
+    public Vm snapshot(String drive, Path overlay) {
+        machine.snapshotDrive(drive, overlay);
         return this;
     }
 
