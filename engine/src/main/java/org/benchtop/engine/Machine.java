@@ -4,6 +4,7 @@ import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -59,6 +60,7 @@ import org.benchtop.spi.host.HostServices;
 import org.benchtop.spi.irq.IrqChip;
 import org.benchtop.spi.memory.GuestMemory;
 import org.benchtop.spi.net.NetBackend;
+import org.benchtop.spi.state.SavedState;
 import org.benchtop.spi.time.Clock;
 import org.benchtop.spi.time.VirtualTime;
 import org.jspecify.annotations.Nullable;
@@ -363,6 +365,67 @@ public final class Machine implements AutoCloseable {
             gate.open();
         } finally {
             lifecycle.unlock();
+        }
+    }
+
+    /**
+     * The states of some devices of a paused machine, by id in the machine's order.
+     *
+     * @throws BenchtopException if the machine is not paused or has no such device
+     */
+    public Map<String, SavedState> saveDevices(Collection<String> ids) {
+        lifecycle.lock();
+        try {
+            if (state != MachineState.PAUSED) {
+                throw wrongState("save devices");
+            }
+            checkIds(ids);
+            Map<String, SavedState> states = new LinkedHashMap<>();
+            devices.forEach((id, attached) -> {
+                if (ids.contains(id)) {
+                    states.put(id, attached.device().saveState());
+                }
+            });
+            return states;
+        } finally {
+            lifecycle.unlock();
+        }
+    }
+
+    /**
+     * Resets some devices of a paused machine and gives them states of {@link #saveDevices}.
+     *
+     * @throws BenchtopException if the machine is not paused, has no such device, or a state is of another device
+     */
+    public void restoreDevices(Map<String, SavedState> states) {
+        lifecycle.lock();
+        try {
+            if (state != MachineState.PAUSED) {
+                throw wrongState("restore devices");
+            }
+            checkIds(states.keySet());
+            devices.forEach((id, attached) -> {
+                if (states.containsKey(id)) {
+                    attached.device().reset();
+                }
+            });
+            devices.forEach((id, attached) -> {
+                SavedState saved = states.get(id);
+                if (saved != null) {
+                    attached.device().restoreState(saved);
+                }
+            });
+        } finally {
+            lifecycle.unlock();
+        }
+    }
+
+    private void checkIds(Collection<String> ids) {
+        for (String id : ids) {
+            if (!devices.containsKey(id)) {
+                throw BenchtopException.config("machine " + name() + " has no device \"" + id + "\" (devices: "
+                        + String.join(", ", devices.keySet()) + ")");
+            }
         }
     }
 
