@@ -104,7 +104,8 @@ public final class Main {
         });
         command.setOut(out);
         command.setErr(err);
-        command.setUsageHelpWidth(Math.min(120, terminal.columns()));
+        // Picocli refuses less than 55.
+        command.setUsageHelpWidth(Math.clamp(terminal.columns(), 55, 120));
         command.setColorScheme(CommandLine.Help.defaultColorScheme(
                 terminal.out() && System.getenv("NO_COLOR") == null
                         ? CommandLine.Help.Ansi.ON
