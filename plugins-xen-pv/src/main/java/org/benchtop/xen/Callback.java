@@ -22,6 +22,8 @@ final class Callback implements Upcalls, AutoCloseable {
     private static final int GSIS = 24;
     /** How often a line that is asserted is looked at: nothing tells when the guest has taken its events. */
     private static final long RECHECK_NANOS = 50_000;
+    /** How often a message is repeated until the first has been taken. */
+    private static final long REPEAT_NANOS = 1_000_000;
 
     private final DeviceContext context;
     private final VcpuInfos infos;
@@ -31,6 +33,13 @@ final class Callback implements Upcalls, AutoCloseable {
     private final Timer recheck;
     private volatile @Nullable IrqLine line;
     private volatile boolean asserted;
+    /**
+     * vCPUs that have a vector but have not taken an upcall by it yet: their local APIC may still be switched off, and drops
+     * what real Xen's would keep, so the message is repeated until one gets through.
+     */
+    private final AtomicIntegerArray unproven;
+
+    private final Timer repeat;
 
     Callback(DeviceContext context, VcpuInfos infos, Counter upcalls) {
         this.context = context;
@@ -41,14 +50,18 @@ final class Callback implements Upcalls, AutoCloseable {
             messages[i] = context.irqChip().newMsi();
         }
         this.vectors = new AtomicIntegerArray(infos.count());
+        this.unproven = new AtomicIntegerArray(infos.count());
         this.recheck = context.timer(this::recheck);
+        this.repeat = context.timer(this::repeat);
     }
 
     void reset() {
         for (int i = 0; i < vectors.length(); i++) {
             vectors.set(i, 0);
+            unproven.set(i, 0);
         }
         recheck.cancel();
+        repeat.cancel();
         selectLine(null);
     }
 
@@ -66,8 +79,29 @@ final class Callback implements Upcalls, AutoCloseable {
         upcalls.increment();
         if (vectors.get(vcpu) != 0) {
             messages[vcpu].signal();
+            if (unproven.get(vcpu) != 0) {
+                repeat.armAt(context.clock().nanoTime() + REPEAT_NANOS);
+            }
         } else if (vcpu == 0 && line != null) {
             assertLine();
+        }
+    }
+
+    private void repeat() {
+        boolean again = false;
+        for (int i = 0; i < unproven.length(); i++) {
+            if (unproven.get(i) == 0) {
+                continue;
+            }
+            if (infos.upcallPending(i)) {
+                messages[i].signal();
+                again = true;
+            } else {
+                unproven.set(i, 0);
+            }
+        }
+        if (again) {
+            repeat.armAt(context.clock().nanoTime() + REPEAT_NANOS);
         }
     }
 
@@ -108,6 +142,7 @@ final class Callback implements Upcalls, AutoCloseable {
             return Xen.EINVAL;
         }
         messages[vcpu].target(MSI_ADDRESS | (long) vcpu << 12, vector);
+        unproven.set(vcpu, 1);
         vectors.set(vcpu, vector);
         if (infos.upcallPending(vcpu)) {
             raise(vcpu);
@@ -141,9 +176,17 @@ final class Callback implements Upcalls, AutoCloseable {
         return 0;
     }
 
+    /** How each vCPU is told, for people. */
+    String describe(int vcpu) {
+        int vector = vectors.get(vcpu);
+        String way = vector != 0 ? "vector 0x" + Integer.toHexString(vector) : vcpu == 0 && line != null ? "line" : "none";
+        return way + (infos.upcallPending(vcpu) ? ", pending" : "");
+    }
+
     @Override
     public void close() {
         recheck.close();
+        repeat.close();
         selectLine(null);
         for (Msi message : messages) {
             message.close();

@@ -1,6 +1,7 @@
 package org.benchtop.xen;
 
 import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +29,9 @@ final class FifoEvents implements EventAbi {
     private final AtomicReferenceArray<@Nullable MemorySegment> pages;
     private final Queues[] vcpus;
     private final VcpuInfos infos;
+    /** For each port the queue that it was linked into last: vCPU * PRIORITIES + priority. */
+    private final AtomicIntegerArray lastQueue;
+
     private int pageCount;
 
     /** The queues of one vCPU. */
@@ -38,6 +42,7 @@ final class FifoEvents implements EventAbi {
 
     FifoEvents(int ports, int cpus, VcpuInfos infos) {
         this.pages = new AtomicReferenceArray<>((ports + WORDS_PER_PAGE - 1) / WORDS_PER_PAGE);
+        this.lastQueue = new AtomicIntegerArray(ports);
         this.vcpus = new Queues[cpus];
         for (int i = 0; i < cpus; i++) {
             vcpus[i] = new Queues();
@@ -101,10 +106,12 @@ final class FifoEvents implements EventAbi {
         if (control == null || ((int) Xen.INTS.getAndBitwiseOr(page, offset(port), LINKED) & LINKED) != 0) {
             return false;
         }
+        forget(port, vcpu, priority);
         boolean behind;
         synchronized (queues) {
             int tail = queues.tails[priority];
-            behind = tail != 0 && linkBehind(tail, port);
+            // An event that was the last itself has left the queue empty, although it looks linked now.
+            behind = tail != 0 && tail != port && linkBehind(tail, port);
             if (!behind) {
                 Xen.INTS.setVolatile(control, HEAD + priority * 4L, port);
             }
@@ -114,6 +121,20 @@ final class FifoEvents implements EventAbi {
         return !behind
                 && ((int) Xen.INTS.getAndBitwiseOr(control, 0L, ready) & ready) == 0
                 && infos.markPending(vcpu);
+    }
+
+    /** Takes an event away as the last of the queue that it was in before, if it goes to another. */
+    private void forget(int port, int vcpu, int priority) {
+        int place = vcpu * PRIORITIES + priority;
+        int before = lastQueue.getAndSet(port, place);
+        if (before != place) {
+            Queues old = vcpus[before / PRIORITIES];
+            synchronized (old) {
+                if (old.tails[before % PRIORITIES] == port) {
+                    old.tails[before % PRIORITIES] = 0;
+                }
+            }
+        }
     }
 
     /** Links an event behind another; false if the guest has taken that from its queue already. */

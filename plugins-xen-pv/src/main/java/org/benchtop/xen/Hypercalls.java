@@ -139,7 +139,7 @@ final class Hypercalls {
             return Xen.EINVAL;
         }
         return switch (space) {
-            case 0 -> platform.pages().map(SharedPages.SHARED_INFO, frame);
+            case 0 -> platform.mapSharedInfo(frame);
             case 1 ->
                 index < 0 || index >= GrantTable.MAX_FRAMES
                         ? Xen.EINVAL

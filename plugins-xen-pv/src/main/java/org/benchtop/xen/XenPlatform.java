@@ -359,6 +359,16 @@ final class XenPlatform implements Device, Hypervisor, XenDomain {
                 memory().sizeBytes(),
                 a.builders[STORE_CHANNEL].port());
         a.storeRing.reset();
+    }
+
+    /** Shows the shared information page at a frame, with the time as it is now: counters of vCPUs begin after our reset. */
+    long mapSharedInfo(long frame) {
+        Attached a = attached();
+        updateTime(a);
+        return a.pages.map(SharedPages.SHARED_INFO, frame);
+    }
+
+    private void updateTime(Attached a) {
         for (int i = 0; i < cpus(); i++) {
             a.timers.update(i);
         }
@@ -447,9 +457,7 @@ final class XenPlatform implements Device, Hypervisor, XenDomain {
     @Override
     public void resume() {
         Attached a = attached();
-        for (int i = 0; i < cpus(); i++) {
-            a.timers.update(i);
-        }
+        updateTime(a);
         a.storeDoorbell.ring();
     }
 
@@ -469,6 +477,9 @@ final class XenPlatform implements Device, Hypervisor, XenDomain {
         attached.ifPresent(a -> {
             map.put("version", options.version());
             map.put("pages", a.pages.describe());
+            for (int i = 0; i < a.infos.count(); i++) {
+                map.put("vcpu" + i, a.callback.describe(i));
+            }
             map.put("grants-in-use", a.pages.grants().claimed());
             map.put("event-channels", a.events.describe());
             map.put("store-ring-broken", a.storeRing.broken());
