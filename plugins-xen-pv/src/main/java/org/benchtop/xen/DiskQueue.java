@@ -132,13 +132,14 @@ final class DiskQueue {
         slot.start(request);
     }
 
-    /** Whether a barrier may begin: when nothing else is in flight. Otherwise it is begun later. */
+    /**
+     * Lets nothing follow a barrier until it is done.
+     *
+     * @return whether it may begin now, as nothing else is in flight; otherwise it is begun later
+     */
     boolean mayBegin(DiskRequest slot) {
-        if (inFlight == 1) {
-            return true;
-        }
         barrier = slot;
-        return false;
+        return inFlight == 1;
     }
 
     /** Something was submitted, and has to be kicked at the end of the burst. */
@@ -177,10 +178,12 @@ final class DiskQueue {
         int left = inFlight - 1;
         inFlight = left;
         DiskRequest waiting = barrier;
-        if (waiting != null && left == 1) {
+        if (waiting == slot) {
             barrier = null;
-            waiting.begin();
             ringSelf();
+        } else if (waiting != null && left == 1) {
+            waiting.begin();
+            afterCompletion();
             return;
         }
         if (!inTurn) {
