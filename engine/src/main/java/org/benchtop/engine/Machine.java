@@ -42,9 +42,9 @@ import org.benchtop.spi.bus.IoEventMatch;
 import org.benchtop.spi.bus.VcpuMmio;
 import org.benchtop.spi.chardev.Chardev;
 import org.benchtop.spi.cpu.CpuHost;
-import org.benchtop.spi.cpu.Hypervisor;
 import org.benchtop.spi.cpu.CpuVm;
 import org.benchtop.spi.cpu.CpuVmFeatures;
+import org.benchtop.spi.cpu.Hypervisor;
 import org.benchtop.spi.cpu.Vcpu;
 import org.benchtop.spi.cpu.VcpuExit;
 import org.benchtop.spi.device.Acpi;
@@ -732,8 +732,8 @@ public final class Machine implements AutoCloseable {
                             + " does not; accel: soft does");
         }
         if (hypervisor != null) {
-            throw BenchtopException.config(owner + " cannot offer a hypervisor interface: machine " + name()
-                    + " has a device that does");
+            throw BenchtopException.config(
+                    owner + " cannot offer a hypervisor interface: machine " + name() + " has a device that does");
         }
         hypervisor = offered;
         return () -> hypervisor = null;

@@ -19,7 +19,16 @@ final class SoftExits {
     static final int FAILED = 9;
     static final int HYPERCALL = 10;
     private static final String[] NAMES = {
-        "pio-in", "pio-out", "mmio-read", "mmio-write", "hlt", "kick", "interrupt", "debug", "shutdown", "failed",
+        "pio-in",
+        "pio-out",
+        "mmio-read",
+        "mmio-write",
+        "hlt",
+        "kick",
+        "interrupt",
+        "debug",
+        "shutdown",
+        "failed",
         "hypercall",
     };
 

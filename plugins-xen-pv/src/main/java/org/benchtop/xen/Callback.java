@@ -179,7 +179,8 @@ final class Callback implements Upcalls, AutoCloseable {
     /** How each vCPU is told, for people. */
     String describe(int vcpu) {
         int vector = vectors.get(vcpu);
-        String way = vector != 0 ? "vector 0x" + Integer.toHexString(vector) : vcpu == 0 && line != null ? "line" : "none";
+        String way =
+                vector != 0 ? "vector 0x" + Integer.toHexString(vector) : vcpu == 0 && line != null ? "line" : "none";
         return way + (infos.upcallPending(vcpu) ? ", pending" : "");
     }
 

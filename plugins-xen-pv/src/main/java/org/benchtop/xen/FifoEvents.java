@@ -118,9 +118,7 @@ final class FifoEvents implements EventAbi {
             queues.tails[priority] = port;
         }
         int ready = 1 << priority;
-        return !behind
-                && ((int) Xen.INTS.getAndBitwiseOr(control, 0L, ready) & ready) == 0
-                && infos.markPending(vcpu);
+        return !behind && ((int) Xen.INTS.getAndBitwiseOr(control, 0L, ready) & ready) == 0 && infos.markPending(vcpu);
     }
 
     /** Takes an event away as the last of the queue that it was in before, if it goes to another. */

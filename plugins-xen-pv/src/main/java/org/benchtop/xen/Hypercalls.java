@@ -322,8 +322,7 @@ final class Hypercalls {
             }
             case 6 -> args.in(at, 8) ? timers.periodic(vcpu, args.longAt(0)) : Xen.EFAULT;
             case 7 -> timers.periodic(vcpu, 0);
-            case 8 ->
-                args.in(at, 16) ? timers.single(vcpu, args.longAt(0), (args.intAt(8) & 1) != 0) : Xen.EFAULT;
+            case 8 -> args.in(at, 16) ? timers.single(vcpu, args.longAt(0), (args.intAt(8) & 1) != 0) : Xen.EFAULT;
             case 9 -> timers.set(vcpu, 0);
             case 10 -> registerInfo(vcpu, args, at);
             case 13 -> args.in(at, 8) ? timers.registerTime(vcpu, args.longAt(0)) : Xen.EFAULT;

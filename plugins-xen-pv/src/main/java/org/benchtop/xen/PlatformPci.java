@@ -18,6 +18,7 @@ final class PlatformPci implements AutoCloseable {
     private static final int PLATFORM = 0x0001;
     /** Unassigned class, as the device has had since Xen 3. */
     private static final int CLASS_OTHER = 0xff8000;
+
     private static final long MEMORY_BYTES = 16 << 20;
 
     /** Class and subclass in configuration space. */

@@ -129,8 +129,7 @@ final class XenDisk implements Device {
                 done.run();
                 return;
             }
-            a.loop.execute(() ->
-                    all.get(at).stop(() -> a.domain.loop().execute(() -> stopNext(a, all, at + 1, done))));
+            a.loop.execute(() -> all.get(at).stop(() -> a.domain.loop().execute(() -> stopNext(a, all, at + 1, done))));
         }
     }
 
@@ -140,7 +139,8 @@ final class XenDisk implements Device {
         if (abi.isEmpty()) {
             return Optional.of("its protocol is neither x86_64-abi nor x86_32-abi");
         }
-        boolean persistent = options.persistent() && frontend.number("feature-persistent", 1).orElse(0) == 1;
+        boolean persistent =
+                options.persistent() && frontend.number("feature-persistent", 1).orElse(0) == 1;
         int count = 1;
         if (frontend.read("multi-queue-num-queues").isPresent()) {
             count = frontend.number("multi-queue-num-queues", MAX_QUEUES).orElse(0);
@@ -175,9 +175,10 @@ final class XenDisk implements Device {
                 : frontend.number("ring-page-order", options.maxRingPageOrder());
         Optional<Integer> port = frontend.number(prefix + "event-channel", EventChannels.PORTS - 1);
         if (order.isEmpty() || port.isEmpty()) {
-            return Optional.of(order.isEmpty()
-                    ? "ring-page-order is outside 0.." + options.maxRingPageOrder()
-                    : prefix + "event-channel is missing or no port");
+            return Optional.of(
+                    order.isEmpty()
+                            ? "ring-page-order is outside 0.." + options.maxRingPageOrder()
+                            : prefix + "event-channel is missing or no port");
         }
         int pages = order.get() < 0 ? 1 : 1 << order.get();
         int[] references = new int[pages];

@@ -10,8 +10,9 @@ public record XenOptions(
         String version,
 
         @Option(
-                doc = "hvm: platform PCI device and unplug protocol, for any boot protocol; pvh: neither, for kernels that"
-                        + " are started by their PVH entry",
+                doc =
+                        "hvm: platform PCI device and unplug protocol, for any boot protocol; pvh: neither, for kernels that"
+                                + " are started by their PVH entry",
                 value = "hvm")
         Mode mode,
 
@@ -37,7 +38,8 @@ public record XenOptions(
             throw new IllegalArgumentException("version must be MAJOR.MINOR, such as 4.17: \"" + version + "\"");
         }
         if (cpuidBase % 0x100 != 0) {
-            throw new IllegalArgumentException("cpuid-base must be a multiple of 0x100: 0x" + Long.toHexString(cpuidBase));
+            throw new IllegalArgumentException(
+                    "cpuid-base must be a multiple of 0x100: 0x" + Long.toHexString(cpuidBase));
         }
     }
 

@@ -25,7 +25,6 @@ import org.benchtop.spi.event.EventLoop;
 import org.benchtop.spi.memory.GuestFault;
 import org.benchtop.spi.memory.GuestMemory;
 import org.benchtop.spi.memory.MemoryRegion;
-import org.benchtop.spi.pci.PciFunction;
 import org.benchtop.spi.state.SavedState;
 import org.benchtop.xen.store.StoreRing;
 import org.benchtop.xen.store.XenStore;
@@ -136,7 +135,8 @@ final class XenPlatform implements Device, Hypervisor, XenDomain {
         UUID uuid = UUID.nameUUIDFromBytes(context.machine().name().getBytes(StandardCharsets.UTF_8));
         PlatformPci pci = new PlatformPci(id, options, context);
         attached = Optional.of(new Attached(
-                context, pages, infos, events, callback, timers, calls, arguments, pci, ring, doorbell, builders, uuid));
+                context, pages, infos, events, callback, timers, calls, arguments, pci, ring, doorbell, builders,
+                uuid));
         pages.mapRings();
         context.services().provide(XenDomain.class, this);
     }
@@ -431,8 +431,7 @@ final class XenPlatform implements Device, Hypervisor, XenDomain {
         }
         OptionalInt index = DiskName.index(name);
         if (index.isEmpty()) {
-            throw BenchtopException.config(
-                    owner + ": \"" + name + "\" is not the name of a Xen disk: xvda to xvdz");
+            throw BenchtopException.config(owner + ": \"" + name + "\" is not the name of a Xen disk: xvda to xvdz");
         }
         if (!disks.add(index.getAsInt())) {
             throw BenchtopException.config(owner + ": another disk is called " + name);

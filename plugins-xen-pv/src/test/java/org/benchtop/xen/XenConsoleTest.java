@@ -102,7 +102,9 @@ final class XenConsoleTest {
                 byte[] arguments = new byte[48];
                 random.nextBytes(arguments);
                 for (int b = 0; b < arguments.length; b++) {
-                    arguments[b] = random.nextInt(3) == 0 ? (byte) random.nextInt(20) : random.nextInt(4) == 0 ? arguments[b] : 0;
+                    arguments[b] = random.nextInt(3) == 0
+                            ? (byte) random.nextInt(20)
+                            : random.nextInt(4) == 0 ? arguments[b] : 0;
                 }
                 if (random.nextBoolean()) {
                     arguments[0] = (byte) 0xf0;

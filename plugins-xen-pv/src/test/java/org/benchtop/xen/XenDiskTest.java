@@ -336,8 +336,8 @@ final class XenDiskTest {
         assertEquals(51712 + 16, DiskName.number(1));
         assertEquals(1 << 28 | 16 << 8, DiskName.number(16));
         machine.context.drive("e", new HeldBlockBackend(SIZE));
-        XenDisk taken = new XenDisk(
-                "other", new XenDiskOptions("e", "xvda", Optional.empty(), 1, 0, 0, true, true, false));
+        XenDisk taken =
+                new XenDisk("other", new XenDiskOptions("e", "xvda", Optional.empty(), 1, 0, 0, true, true, false));
         assertThrows(BenchtopException.class, () -> taken.attach(machine.context.device("other")));
     }
 
@@ -362,7 +362,8 @@ final class XenDiskTest {
                 entry[0] = (byte) random.nextInt(8);
                 entry[1] = (byte) random.nextInt(14);
                 for (int b = 2; b < entry.length; b++) {
-                    entry[b] = random.nextInt(3) == 0 ? (byte) random.nextInt(16) : random.nextInt(3) == 0 ? entry[b] : 0;
+                    entry[b] =
+                            random.nextInt(3) == 0 ? (byte) random.nextInt(16) : random.nextInt(3) == 0 ? entry[b] : 0;
                 }
                 machine.putBytes(front.next(), entry);
                 front.produce();

@@ -344,7 +344,10 @@ final class XenPlatformTest {
         machine.putInt(ARGS, 77);
         assertEquals(Xen.EINVAL, machine.op(29, 2));
 
-        assertEquals(3, context.machine().requests().size(), context.machine().requests().toString());
+        assertEquals(
+                3,
+                context.machine().requests().size(),
+                context.machine().requests().toString());
     }
 
     @Test

@@ -92,8 +92,13 @@ final class StoreConnection {
     }
 
     private static byte[] message(int type, int request, int transaction, byte[] payload) {
-        ByteBuffer buffer = ByteBuffer.allocate(StoreMessage.HEADER + payload.length).order(ByteOrder.LITTLE_ENDIAN);
-        buffer.putInt(type).putInt(request).putInt(transaction).putInt(payload.length).put(payload);
+        ByteBuffer buffer =
+                ByteBuffer.allocate(StoreMessage.HEADER + payload.length).order(ByteOrder.LITTLE_ENDIAN);
+        buffer.putInt(type)
+                .putInt(request)
+                .putInt(transaction)
+                .putInt(payload.length)
+                .put(payload);
         return buffer.array();
     }
 
@@ -119,7 +124,8 @@ final class StoreConnection {
                 throw new StoreException(StoreError.E2BIG);
             }
         } catch (StoreException e) {
-            return message(StoreMessage.ERROR, request, transaction, strings(e.error().name()));
+            return message(
+                    StoreMessage.ERROR, request, transaction, strings(e.error().name()));
         }
         return message(type, request, transaction, result);
     }
@@ -129,7 +135,8 @@ final class StoreConnection {
     private byte[] handle(int type, int transaction, byte[] payload) throws StoreException {
         switch (type) {
             case StoreMessage.DIRECTORY -> {
-                return strings(store.list(domid, transaction, path(payload)).names().toArray(new String[0]));
+                return strings(
+                        store.list(domid, transaction, path(payload)).names().toArray(new String[0]));
             }
             case StoreMessage.DIRECTORY_PART -> {
                 return part(transaction, payload);

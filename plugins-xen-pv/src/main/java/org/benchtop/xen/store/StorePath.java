@@ -54,6 +54,8 @@ final class StorePath {
     static boolean within(String ancestor, String path) {
         return path.equals(ancestor)
                 || ancestor.equals("/") && path.startsWith("/")
-                || path.startsWith(ancestor) && path.length() > ancestor.length() && path.charAt(ancestor.length()) == '/';
+                || path.startsWith(ancestor)
+                        && path.length() > ancestor.length()
+                        && path.charAt(ancestor.length()) == '/';
     }
 }

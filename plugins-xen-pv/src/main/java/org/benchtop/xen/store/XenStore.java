@@ -37,8 +37,7 @@ public final class XenStore {
 
     private static final byte[] EMPTY = {};
 
-    private StoreNode root =
-            new StoreNode(EMPTY, List.of(new Permission('n', PRIVILEGED)), new TreeMap<>(), 0);
+    private StoreNode root = new StoreNode(EMPTY, List.of(new Permission('n', PRIVILEGED)), new TreeMap<>(), 0);
     private long generation;
     private final List<StoreWatch> watches = new ArrayList<>();
     private final Map<Integer, Map<Integer, StoreTransaction>> transactions = new HashMap<>();
@@ -128,8 +127,7 @@ public final class XenStore {
 
     // Changing.
 
-    private void change(
-            int domid, int transaction, String path, StoreTransaction.Change change, List<String> removed)
+    private void change(int domid, int transaction, String path, StoreTransaction.Change change, List<String> removed)
             throws StoreException {
         if (transaction == 0) {
             StoreNode before = root;
@@ -392,9 +390,7 @@ public final class XenStore {
     /** The value of a node; empty if there is none. */
     public synchronized Optional<String> read(String path) {
         StoreNode node = find(root, checked(path));
-        return node == null
-                ? Optional.empty()
-                : Optional.of(new String(node.value(), StandardCharsets.ISO_8859_1));
+        return node == null ? Optional.empty() : Optional.of(new String(node.value(), StandardCharsets.ISO_8859_1));
     }
 
     /** Writes a node, making those above it. */
@@ -412,7 +408,8 @@ public final class XenStore {
         List<Permission> permissions = new ArrayList<>();
         for (String word : list.split(" ", -1)) {
             permissions.add(Permission.parse(word)
-                    .orElseThrow(() -> new IllegalArgumentException("\"" + word + "\" is not a permission, such as r0")));
+                    .orElseThrow(
+                            () -> new IllegalArgumentException("\"" + word + "\" is not a permission, such as r0")));
         }
         privileged(() -> {
             permissions(PRIVILEGED, 0, at, permissions);

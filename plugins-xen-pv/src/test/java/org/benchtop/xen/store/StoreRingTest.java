@@ -27,8 +27,7 @@ final class StoreRingTest {
     private final MemorySegment page = Arena.ofAuto().allocate(4096, 4096);
     private int signals;
     private int wakes;
-    private final StoreRing ring =
-            new StoreRing(store, 1, "/local/domain/1", page, () -> wakes++, () -> signals++);
+    private final StoreRing ring = new StoreRing(store, 1, "/local/domain/1", page, () -> wakes++, () -> signals++);
 
     private record Message(int type, int request, int transaction, byte[] payload) {
         String text() {
@@ -103,7 +102,8 @@ final class StoreRingTest {
         assertEquals("hello", read.text());
         assertEquals(7, read.request());
         assertEquals("x|", ask(StoreMessage.DIRECTORY, 0, "data|").text());
-        assertEquals("/local/domain/1|", ask(StoreMessage.GET_DOMAIN_PATH, 0, "1|").text());
+        assertEquals(
+                "/local/domain/1|", ask(StoreMessage.GET_DOMAIN_PATH, 0, "1|").text());
         assertTrue(signals > 0);
     }
 
@@ -111,7 +111,8 @@ final class StoreRingTest {
     void errorsHaveNames() {
         assertEquals("ENOENT|", ask(StoreMessage.READ, 0, "data/none|").text());
         assertEquals(StoreMessage.ERROR, ask(StoreMessage.READ, 0, "data/none|").type());
-        assertEquals("EACCES|", ask(StoreMessage.WRITE, 0, "/local/domain/0/x|1").text());
+        assertEquals(
+                "EACCES|", ask(StoreMessage.WRITE, 0, "/local/domain/0/x|1").text());
         assertEquals("EINVAL|", ask(StoreMessage.READ, 0, "data").text());
         assertEquals("ENOSYS|", ask(99, 0, "x|").text());
         assertEquals("EACCES|", ask(StoreMessage.INTRODUCE, 0, "1|2|3|").text());
@@ -165,11 +166,15 @@ final class StoreRingTest {
         int offset = 0;
         boolean last = false;
         while (!last) {
-            String text = ask(StoreMessage.DIRECTORY_PART, 0, "data|" + offset + "|").text();
+            String text =
+                    ask(StoreMessage.DIRECTORY_PART, 0, "data|" + offset + "|").text();
             String part = text.substring(text.indexOf('|') + 1);
             last = part.endsWith("||") || part.equals("|");
             String body = last ? part.substring(0, part.length() - 1) : part;
-            names.addAll(body.isEmpty() ? List.of() : List.of(body.substring(0, body.length() - 1).split("\\|", -1)));
+            names.addAll(
+                    body.isEmpty()
+                            ? List.of()
+                            : List.of(body.substring(0, body.length() - 1).split("\\|", -1)));
             offset += body.length();
         }
 
@@ -190,7 +195,13 @@ final class StoreRingTest {
         put(message(StoreMessage.READ, 1, 0, new byte[0]));
         assertEquals("EINVAL|", receive().text());
 
-        put(ByteBuffer.allocate(16).order(ByteOrder.LITTLE_ENDIAN).putInt(2).putInt(0).putInt(0).putInt(5000).array());
+        put(ByteBuffer.allocate(16)
+                .order(ByteOrder.LITTLE_ENDIAN)
+                .putInt(2)
+                .putInt(0)
+                .putInt(0)
+                .putInt(5000)
+                .array());
         assertTrue(ring.broken());
         assertEquals(3, page.get(INT, 2072), "XENSTORE_ERROR_PROTO");
     }
@@ -246,7 +257,8 @@ final class StoreRingTest {
 
         page.set(INT, 2068, 1);
         ring.turn();
-        assertEquals("/local/domain/1|", ask(StoreMessage.GET_DOMAIN_PATH, 0, "1|").text());
+        assertEquals(
+                "/local/domain/1|", ask(StoreMessage.GET_DOMAIN_PATH, 0, "1|").text());
         assertArrayEquals(new byte[0], store.read("/none").map(String::getBytes).orElse(new byte[0]));
     }
 }

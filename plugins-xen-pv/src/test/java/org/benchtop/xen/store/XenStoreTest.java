@@ -38,7 +38,9 @@ final class XenStoreTest {
 
         assertArrayEquals(bytes("value"), store.read(GUEST, 0, "/local/domain/1/data/a/b"));
         assertEquals(Optional.of("value"), store.read("/local/domain/1/data/a/b"));
-        assertEquals("n1", store.permissions(GUEST, 0, "/local/domain/1/data/a").getFirst().toString());
+        assertEquals(
+                "n1",
+                store.permissions(GUEST, 0, "/local/domain/1/data/a").getFirst().toString());
         refused(StoreError.EACCES, () -> store.write(GUEST, 0, "/local/domain/1/name", bytes("x")));
         refused(StoreError.EACCES, () -> store.read(GUEST, 0, "/local/domain/0"));
         refused(StoreError.ENOENT, () -> store.read(GUEST, 0, "/local/domain/1/data/none"));
