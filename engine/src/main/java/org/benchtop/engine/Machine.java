@@ -50,6 +50,7 @@ import org.benchtop.spi.cpu.VcpuExit;
 import org.benchtop.spi.device.Acpi;
 import org.benchtop.spi.device.Device;
 import org.benchtop.spi.device.MachineControl;
+import org.benchtop.spi.device.TextScreen;
 import org.benchtop.spi.event.Doorbell;
 import org.benchtop.spi.event.EventLoop;
 import org.benchtop.spi.host.HostServices;
@@ -197,6 +198,11 @@ public final class Machine implements AutoCloseable {
     /** What lies where in the guest physical address space, by address: RAM, ROM and other mapped memory. */
     public List<PhysicalMap.Flat> physicalMap() {
         return parts.memoryMap().flat();
+    }
+
+    /** The display whose text can be read, if the machine has one. */
+    public Optional<TextScreen> screen() {
+        return services.find(TextScreen.class);
     }
 
     /** A character backend by name, for consoles. */

@@ -219,6 +219,14 @@ final class MachineParts implements AutoCloseable {
                         devices);
             }
         }
+        if (!spec.display().type().equals(MachineSpec.NO_DISPLAY) && !ids.contains(MachineSpec.DISPLAY)) {
+            attach(MachineSpec.DISPLAY, spec.display(), devices);
+            if (machine.screen().isEmpty()) {
+                throw located(
+                        spec.display(),
+                        BenchtopException.config("the device " + spec.display().type() + " is no display"));
+            }
+        }
         for (int i = 0; i < ids.size(); i++) {
             attach(ids.get(i), spec.devices().get(i), devices);
         }

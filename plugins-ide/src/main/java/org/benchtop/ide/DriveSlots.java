@@ -5,6 +5,7 @@ import org.benchtop.ide.drive.AtaDevice;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.ErrorHandling;
 import org.benchtop.spi.event.EventLoop;
+import org.benchtop.spi.pci.PciAddress;
 import org.benchtop.spi.stats.Stats;
 
 /** A controller as its drives see it. */
@@ -20,6 +21,15 @@ public interface DriveSlots {
 
     /** Whether drives are serial ones. */
     boolean serialAta();
+
+    /** The Open Firmware path of a place, as firmware is told it. */
+    default String firmwarePath(int channel, int unit) {
+        return pciAddress().firmwarePath(serialAta() ? "pci8086,2922" : "ide")
+                + String.format("/drive@%x/disk@%x", channel, unit);
+    }
+
+    /** Where the controller is on the PCI bus; valid once it is attached. */
+    PciAddress pciAddress();
 
     /** Whether a place is free. */
     boolean free(int channel, int unit);

@@ -35,7 +35,10 @@ public record IdeCdOptions(
         @Option(doc = "world wide name; none unless given") Optional<Long> wwn,
 
         @Option(doc = "what to do when the host cannot read", value = "report")
-        ErrorPolicy rerror) {
+        ErrorPolicy rerror,
+
+        @Option(doc = "place in the firmware's boot order, lowest first; after all others unless given", min = 0)
+        Optional<Integer> bootindex) {
 
     public IdeCdOptions {
         serial.ifPresent(s -> DriveTexts.check("serial", s, DriveTexts.SERIAL));
@@ -55,6 +58,7 @@ public record IdeCdOptions(
                 "BENCHTOP DVD-ROM",
                 "1.0",
                 Optional.empty(),
-                ErrorPolicy.REPORT);
+                ErrorPolicy.REPORT,
+                Optional.empty());
     }
 }

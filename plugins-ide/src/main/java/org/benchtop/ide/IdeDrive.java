@@ -18,6 +18,7 @@ import org.benchtop.spi.block.ErrorHandling;
 import org.benchtop.spi.block.ErrorPolicy;
 import org.benchtop.spi.device.Device;
 import org.benchtop.spi.device.DeviceContext;
+import org.benchtop.spi.device.FwCfg;
 import org.benchtop.spi.device.RegisterMap;
 import org.benchtop.spi.event.EventLoop;
 import org.benchtop.spi.state.SavedState;
@@ -41,14 +42,15 @@ final class IdeDrive implements Device {
             Optional<Integer> unit,
             Optional<String> iothread,
             ErrorPolicy rerror,
-            ErrorPolicy werror) {}
+            ErrorPolicy werror,
+            Optional<Integer> bootindex) {}
 
     /** Makes the device for its place. */
     private interface Factory {
         AtaDevice create(String serial, Optional<BlockCapabilities> capabilities, boolean serialAta);
     }
 
-    private record Attached(AtaDevice device, DriveSlots.Plug plug) {}
+    private record Attached(AtaDevice device, DriveSlots.Plug plug, Optional<FwCfg.BootEntry> boot) {}
 
     private IdeDrive(String id, Where where, Factory factory) {
         this.id = id;
@@ -58,8 +60,15 @@ final class IdeDrive implements Device {
 
     /** An {@code ide-hd}. */
     static IdeDrive disk(String id, IdeHdOptions o) {
-        Where where =
-                new Where(Optional.of(o.drive()), o.bus(), o.channel(), o.unit(), o.iothread(), o.rerror(), o.werror());
+        Where where = new Where(
+                Optional.of(o.drive()),
+                o.bus(),
+                o.channel(),
+                o.unit(),
+                o.iothread(),
+                o.rerror(),
+                o.werror(),
+                o.bootindex());
         return new IdeDrive(id, where, (serial, capabilities, serialAta) -> {
             BlockCapabilities c = capabilities.orElseThrow();
             int logical = o.logicalBlockSize().orElse(c.logicalBlockSizeBytes());
@@ -83,8 +92,8 @@ final class IdeDrive implements Device {
 
     /** An {@code ide-cd}. */
     static IdeDrive cd(String id, IdeCdOptions o) {
-        Where where =
-                new Where(o.drive(), o.bus(), o.channel(), o.unit(), o.iothread(), o.rerror(), ErrorPolicy.REPORT);
+        Where where = new Where(
+                o.drive(), o.bus(), o.channel(), o.unit(), o.iothread(), o.rerror(), ErrorPolicy.REPORT, o.bootindex());
         return new IdeDrive(id, where, (serial, capabilities, serialAta) -> {
             AtapiDrive drive = new AtapiDrive(
                     id,
@@ -126,7 +135,11 @@ final class IdeDrive implements Device {
                     b, new ErrorHandling(id, b, where.rerror, where.werror, context.machine()::requestPause)));
             DriveSlots.Plug plug =
                     controller.plug(place.channel(), place.unit(), device, medium, loop, context.stats());
-            attached = Optional.of(new Attached(device, plug));
+            attached = Optional.of(new Attached(
+                    device,
+                    plug,
+                    FwCfg.boot(
+                            context, where.bootindex, () -> controller.firmwarePath(place.channel(), place.unit()))));
         } catch (RuntimeException e) {
             ownController.ifPresent(PiixIde::close);
             ownController = Optional.empty();
@@ -206,7 +219,10 @@ final class IdeDrive implements Device {
     public void close() {
         Optional<Attached> closing = attached;
         attached = Optional.empty();
-        closing.ifPresent(a -> a.plug.close());
+        closing.ifPresent(a -> {
+            a.boot.ifPresent(FwCfg.BootEntry::close);
+            a.plug.close();
+        });
         ownController.ifPresent(PiixIde::close);
         ownController = Optional.empty();
     }

@@ -68,7 +68,10 @@ public record IdeHdOptions(
         @Option(
                 doc = "what to do when the host cannot write, flush or discard; enospc stops when space has run out",
                 value = "enospc")
-        ErrorPolicy werror) {
+        ErrorPolicy werror,
+
+        @Option(doc = "place in the firmware's boot order, lowest first; after all others unless given", min = 0)
+        Optional<Integer> bootindex) {
 
     public IdeHdOptions {
         serial.ifPresent(s -> DriveTexts.check("serial", s, DriveTexts.SERIAL));
@@ -111,6 +114,7 @@ public record IdeHdOptions(
                 Optional.empty(),
                 Optional.empty(),
                 ErrorPolicy.REPORT,
-                ErrorPolicy.ENOSPC);
+                ErrorPolicy.ENOSPC,
+                Optional.empty());
     }
 }

@@ -458,7 +458,8 @@ final class AtaDriveTest {
                 Optional.empty(),
                 Optional.empty(),
                 plain.rerror(),
-                plain.werror());
+                plain.werror(),
+                Optional.empty());
         IdeMachine m = new IdeMachine(IdeMachine.context().drive("disk0", backend), IdeDrive.disk("ide0", options));
 
         int[] words = m.identify();

@@ -331,7 +331,8 @@ final class AtapiDriveTest {
                 plain.model(),
                 plain.version(),
                 Optional.empty(),
-                org.benchtop.spi.block.ErrorPolicy.REPORT);
+                org.benchtop.spi.block.ErrorPolicy.REPORT,
+                Optional.empty());
         IdeMachine machine = new IdeMachine(IdeMachine.context(), IdeDrive.cd("ide0", empty));
         machine.senseKey(0);
 

@@ -55,7 +55,8 @@ final class IdeErrorPolicyTest {
                         Optional.empty(),
                         Optional.empty(),
                         rerror,
-                        werror));
+                        werror,
+                        Optional.empty()));
     }
 
     private IdeMachine ide(ErrorPolicy rerror, ErrorPolicy werror) {
@@ -234,7 +235,8 @@ final class IdeErrorPolicyTest {
                                 o.model(),
                                 o.version(),
                                 o.wwn(),
-                                ErrorPolicy.STOP)));
+                                ErrorPolicy.STOP,
+                                Optional.empty())));
         m.senseKey(0);
         m.packet(0xfffe, false, 0x28, 0, 0, 0, 0, 1, 0, 0, 1);
 

@@ -43,7 +43,8 @@ final class IdePlacesTest {
                         o.heads(),
                         o.secs(),
                         o.rerror(),
-                        o.werror()));
+                        o.werror(),
+                        Optional.empty()));
     }
 
     private static String serial(IdeMachine m) {

@@ -8,6 +8,7 @@ import org.benchtop.pc.chardev.Chardevs;
 import org.benchtop.pc.chipset.I440Fx;
 import org.benchtop.pc.chipset.Piix3;
 import org.benchtop.pc.chipset.Piix4Pm;
+import org.benchtop.pc.display.VgaText;
 import org.benchtop.pc.firmware.FwCfgDevice;
 import org.benchtop.pc.legacy.DebugExit;
 import org.benchtop.pc.legacy.Debugcon;
@@ -53,7 +54,8 @@ public final class PcPlugin implements Plugin {
                 I8259.type(),
                 LocalApics.type(),
                 IoApic.type(),
-                I8254.type());
+                I8254.type(),
+                VgaText.type());
     }
 
     @Override

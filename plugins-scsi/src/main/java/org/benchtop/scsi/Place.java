@@ -83,6 +83,12 @@ final class Place {
         });
     }
 
+    /** The Open Firmware path, as firmware is told it. */
+    String firmwarePath() {
+        return host.pciAddress().map(pci -> pci.firmwarePath("scsi")).orElse("")
+                + String.format("/channel@0/disk@%x,%x", scsiId, lun);
+    }
+
     /** Tells the adapter that the logical unit has changed. */
     void changed(int asc, int ascq) {
         host.lunChanged(scsiId, lun, asc, ascq);

@@ -10,6 +10,7 @@ import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.ErrorHandling;
 import org.benchtop.spi.device.Device;
 import org.benchtop.spi.device.DeviceContext;
+import org.benchtop.spi.device.FwCfg;
 import org.benchtop.spi.scsi.ScsiHosts;
 import org.benchtop.spi.state.SavedState;
 
@@ -21,7 +22,7 @@ public final class ScsiCd implements Device {
     private final ScsiCdOptions options;
     private Optional<Attached> attached = Optional.empty();
 
-    private record Attached(Place place, CdUnit unit) {}
+    private record Attached(Place place, CdUnit unit, Optional<FwCfg.BootEntry> boot) {}
 
     public ScsiCd(String id, ScsiCdOptions options) {
         this.id = id;
@@ -49,7 +50,8 @@ public final class ScsiCd implements Device {
                 options.wwn().orElse(0L));
         CdUnit unit = new CdUnit(id, chosen, backend, errors, context.stats());
         place.put(unit);
-        attached = Optional.of(new Attached(place, unit));
+        attached =
+                Optional.of(new Attached(place, unit, FwCfg.boot(context, options.bootindex(), place::firmwarePath)));
     }
 
     private Attached attached() {
@@ -103,6 +105,9 @@ public final class ScsiCd implements Device {
     public void close() {
         Optional<Attached> closing = attached;
         attached = Optional.empty();
-        closing.ifPresent(a -> a.place.take(a.unit));
+        closing.ifPresent(a -> {
+            a.boot.ifPresent(FwCfg.BootEntry::close);
+            a.place.take(a.unit);
+        });
     }
 }

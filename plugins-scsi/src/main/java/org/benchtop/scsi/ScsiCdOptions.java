@@ -34,7 +34,10 @@ public record ScsiCdOptions(
         Optional<Long> wwn,
 
         @Option(doc = "what to do when the host cannot read", value = "report")
-        ErrorPolicy rerror) {
+        ErrorPolicy rerror,
+
+        @Option(doc = "place in the firmware's boot order, lowest first; after all others unless given", min = 0)
+        Optional<Integer> bootindex) {
 
     public ScsiCdOptions {
         serial.ifPresent(s -> ScsiTexts.check("serial", s, ScsiTexts.SERIAL));
@@ -55,6 +58,7 @@ public record ScsiCdOptions(
                 "DVD-ROM",
                 "1.0",
                 Optional.empty(),
-                ErrorPolicy.REPORT);
+                ErrorPolicy.REPORT,
+                Optional.empty());
     }
 }

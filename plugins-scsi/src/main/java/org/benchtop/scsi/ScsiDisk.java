@@ -11,6 +11,7 @@ import org.benchtop.spi.block.BlockCapabilities;
 import org.benchtop.spi.block.ErrorHandling;
 import org.benchtop.spi.device.Device;
 import org.benchtop.spi.device.DeviceContext;
+import org.benchtop.spi.device.FwCfg;
 import org.benchtop.spi.scsi.ScsiHosts;
 import org.benchtop.spi.state.SavedState;
 
@@ -22,7 +23,7 @@ public final class ScsiDisk implements Device {
     private final ScsiHdOptions options;
     private Optional<Attached> attached = Optional.empty();
 
-    private record Attached(Place place, DiskUnit unit) {}
+    private record Attached(Place place, DiskUnit unit, Optional<FwCfg.BootEntry> boot) {}
 
     public ScsiDisk(String id, ScsiHdOptions options) {
         this.id = id;
@@ -37,7 +38,8 @@ public final class ScsiDisk implements Device {
                 new ErrorHandling(id, backend, options.rerror(), options.werror(), context.machine()::requestPause);
         DiskUnit unit = new DiskUnit(id, diskOptions(backend.capabilities(), place), backend, errors, context.stats());
         place.put(unit);
-        attached = Optional.of(new Attached(place, unit));
+        attached =
+                Optional.of(new Attached(place, unit, FwCfg.boot(context, options.bootindex(), place::firmwarePath)));
     }
 
     private DiskOptions diskOptions(BlockCapabilities c, Place place) {
@@ -112,6 +114,9 @@ public final class ScsiDisk implements Device {
     public void close() {
         Optional<Attached> closing = attached;
         attached = Optional.empty();
-        closing.ifPresent(a -> a.place.take(a.unit));
+        closing.ifPresent(a -> {
+            a.boot.ifPresent(FwCfg.BootEntry::close);
+            a.place.take(a.unit);
+        });
     }
 }

@@ -64,7 +64,10 @@ public record ScsiHdOptions(
         @Option(
                 doc = "what to do when the host cannot write, flush or discard; enospc stops when space has run out",
                 value = "enospc")
-        ErrorPolicy werror) {
+        ErrorPolicy werror,
+
+        @Option(doc = "place in the firmware's boot order, lowest first; after all others unless given", min = 0)
+        Optional<Integer> bootindex) {
 
     public ScsiHdOptions {
         serial.ifPresent(s -> ScsiTexts.check("serial", s, ScsiTexts.SERIAL));
@@ -103,6 +106,7 @@ public record ScsiHdOptions(
                 Optional.empty(),
                 Optional.empty(),
                 ErrorPolicy.REPORT,
-                ErrorPolicy.ENOSPC);
+                ErrorPolicy.ENOSPC,
+                Optional.empty());
     }
 }

@@ -110,8 +110,13 @@ final class RunCommand implements Callable<Integer> {
             LOG.log(Level.INFO, "{0}: {1}", spec.name(), machine.bootDescription());
             long cpuBefore = processCpuNanos();
             long start = System.nanoTime();
-            machine.start();
-            exit = awaitExit(machine);
+            Optional<ScreenPainter> screen = ScreenPainter.on(machine, terminal, out);
+            try {
+                machine.start();
+                exit = awaitExit(machine);
+            } finally {
+                screen.ifPresent(ScreenPainter::close);
+            }
             long elapsedNanos = System.nanoTime() - start;
             long cpuNanos = cpuBefore < 0 ? -1 : processCpuNanos() - cpuBefore;
             figures = RunFigures.of(spec.name(), machine.accelerator(), machine.stats(), elapsedNanos, cpuNanos);

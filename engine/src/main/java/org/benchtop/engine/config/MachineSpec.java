@@ -28,6 +28,7 @@ import org.benchtop.spi.cpu.CpuModel;
  * @param drives block backends by name
  * @param chardevs character backends by name
  * @param netdevs network backends by name
+ * @param display the device that shows the guest's screen; the type {@code none} for none
  * @param devices what is plugged in, in order
  * @param plugins jars to load
  * @param onReboot what a guest's reset does
@@ -47,6 +48,7 @@ public record MachineSpec(
         Map<String, EntrySpec> drives,
         Map<String, EntrySpec> chardevs,
         Map<String, EntrySpec> netdevs,
+        EntrySpec display,
         List<EntrySpec> devices,
         List<Path> plugins,
         OnReboot onReboot,
@@ -58,6 +60,12 @@ public record MachineSpec(
 
     /** RAM where nothing is written. */
     public static final long DEFAULT_MEMORY_BYTES = 256L << 20;
+
+    /** The id of the display among the devices. */
+    public static final String DISPLAY = "display";
+
+    /** The type of a display that is not there. */
+    public static final String NO_DISPLAY = "none";
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}");
 

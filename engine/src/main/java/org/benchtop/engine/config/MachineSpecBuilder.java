@@ -23,6 +23,7 @@ public final class MachineSpecBuilder {
     private final Map<String, EntrySpec> drives = new LinkedHashMap<>();
     private final Map<String, EntrySpec> chardevs = new LinkedHashMap<>();
     private final Map<String, EntrySpec> netdevs = new LinkedHashMap<>();
+    private EntrySpec display = EntrySpec.of(MachineSpec.NO_DISPLAY, Map.of()).at("display");
     private final List<EntrySpec> devices = new ArrayList<>();
     private final List<Path> plugins = new ArrayList<>();
     private MachineSpec.OnReboot onReboot = MachineSpec.OnReboot.RESTART;
@@ -46,6 +47,7 @@ public final class MachineSpecBuilder {
         this.drives.putAll(spec.drives());
         this.chardevs.putAll(spec.chardevs());
         this.netdevs.putAll(spec.netdevs());
+        this.display = spec.display();
         this.devices.addAll(spec.devices());
         this.plugins.addAll(spec.plugins());
         this.onReboot = spec.onReboot();
@@ -167,6 +169,12 @@ public final class MachineSpecBuilder {
         return this;
     }
 
+    /** What shows the guest's screen, such as {@code vga-text}; nothing by default. */
+    public MachineSpecBuilder display(String type) {
+        display = EntrySpec.of(type, Map.of()).at("display");
+        return this;
+    }
+
     /** Plugs a device in; a member {@code id} names it. */
     public MachineSpecBuilder device(String type, Map<String, ?> options) {
         devices.add(EntrySpec.of(type, options).at("devices[" + devices.size() + "]"));
@@ -218,8 +226,8 @@ public final class MachineSpecBuilder {
      */
     public MachineSpec build() {
         MachineSpec spec = new MachineSpec(
-                name, machine, accel, cpus, cpu, memory, boot, iothreads, drives, chardevs, netdevs, devices, plugins,
-                onReboot, onPanic, baseDir, sources);
+                name, machine, accel, cpus, cpu, memory, boot, iothreads, drives, chardevs, netdevs, display, devices,
+                plugins, onReboot, onPanic, baseDir, sources);
         Problems problems = new Problems();
         SpecReader.checkNames(spec, problems);
         problems.throwFirst();

@@ -17,7 +17,8 @@ final class SpecPath {
     private static final Pattern STEP = Pattern.compile("([A-Za-z0-9_-]+|\"[^\"]*\")|\\[([^\\[\\]]+)\\]");
     private static final int MAX_LIST = 1000;
     /** Keys whose short form (one word) stands for one member of their long form. */
-    private static final Map<String, String> SHORT_FORMS = Map.of("accel", "type", "memory", "size", "cpu", "model");
+    private static final Map<String, String> SHORT_FORMS =
+            Map.of("accel", "type", "memory", "size", "cpu", "model", "display", "type");
 
     private final String text;
     private final ConfigValue value;
@@ -94,6 +95,7 @@ final class SpecPath {
         String member = SHORT_FORMS.get(path);
         if (member != null
                 && !path.equals("accel")
+                && !path.equals("display")
                 && value instanceof ConfigValue.Scalar
                 && current.isPresent()
                 && current.get() instanceof ConfigValue.Mapping mapping) {

@@ -26,6 +26,7 @@ final class SpecReader {
             "drives",
             "chardevs",
             "netdevs",
+            "display",
             "devices",
             "xen",
             "plugins",
@@ -33,7 +34,7 @@ final class SpecReader {
             "on-panic");
 
     private static final List<String> ENTRY_KEYS =
-            List.of("accel", "cpu", "memory", "boot", "drives", "chardevs", "netdevs", "devices", "xen");
+            List.of("accel", "cpu", "memory", "boot", "drives", "chardevs", "netdevs", "display", "devices", "xen");
     private static final String XEN = "xen";
     /** The device type behind {@link #XEN}. */
     private static final String XEN_PLATFORM = "xen-platform";
@@ -114,6 +115,7 @@ final class SpecReader {
                 drives,
                 chardevs,
                 netdevs,
+                display(root),
                 devices,
                 bound.plugins(),
                 bound.onReboot(),
@@ -179,6 +181,12 @@ final class SpecReader {
         return find(root, "accel")
                 .flatMap(value -> entry(value, "accel"))
                 .orElseGet(() -> EntrySpec.of("auto", Map.of()).at("accel"));
+    }
+
+    private EntrySpec display(ConfigValue.Mapping root) {
+        return find(root, "display")
+                .flatMap(value -> entry(value, "display"))
+                .orElseGet(() -> EntrySpec.of(MachineSpec.NO_DISPLAY, Map.of()).at("display"));
     }
 
     private CpuModel cpu(ConfigValue.Mapping root) {

@@ -30,6 +30,13 @@ final class SpecWriter {
         section(root, "drives", spec.drives());
         section(root, "chardevs", spec.chardevs());
         section(root, "netdevs", spec.netdevs());
+        if (!spec.display().type().equals(MachineSpec.NO_DISPLAY)) {
+            root.put(
+                    "display",
+                    spec.display().options().members().isEmpty()
+                            ? spec.display().type()
+                            : entry(spec.display()));
+        }
         if (!spec.devices().isEmpty()) {
             root.put("devices", spec.devices().stream().map(SpecWriter::entry).toList());
         }

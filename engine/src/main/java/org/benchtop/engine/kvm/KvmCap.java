@@ -38,6 +38,7 @@ enum KvmCap {
     IOEVENTFD_ANY_LENGTH(122, false),
     COALESCED_PIO(162, false),
     X86_USER_SPACE_MSR(188, false),
+    SET_GUEST_DEBUG2(195, false),
     XSAVE2(208, false);
 
     final int number;

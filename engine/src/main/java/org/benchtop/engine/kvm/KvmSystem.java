@@ -100,6 +100,11 @@ final class KvmSystem implements AutoCloseable {
         }
     }
 
+    /** What was opened. */
+    Path device() {
+        return device;
+    }
+
     /** The value of a capability; 0 if it is not there. */
     int value(KvmCap cap) {
         return capabilities.getOrDefault(cap, 0);

@@ -1,5 +1,6 @@
 package org.benchtop.engine.kvm;
 
+import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -14,6 +15,7 @@ import org.benchtop.engine.linux.LibC;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.cpu.CpuHost;
+import org.benchtop.spi.cpu.DescriptorTable;
 import org.benchtop.spi.cpu.ExitCounts;
 import org.benchtop.spi.cpu.LocalApic;
 import org.benchtop.spi.cpu.Registers;
@@ -34,6 +36,8 @@ import org.jspecify.annotations.Nullable;
  * clears {@code immediate_exit} before it takes the bits: a request that comes between is taken or sets it anew.
  */
 final class KvmVcpu implements Vcpu {
+    private static final System.Logger LOG = System.getLogger(KvmVcpu.class.getName());
+
     private static final int REQUEST_KICK = 1;
     private static final int REQUEST_NMI = 2;
     private static final int REQUEST_HOLD = 4;
@@ -43,6 +47,9 @@ final class KvmVcpu implements Vcpu {
     private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED;
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED;
     private static final int SPINS = 1000;
+    private static final long CR0_PE = 1;
+    /** A single step has ended. */
+    private static final long DR6_BS = 1 << 14;
 
     static {
         try {
@@ -151,7 +158,10 @@ final class KvmVcpu implements Vcpu {
         enter();
         try {
             VcpuExit exit = atBreakpoint() ? stepOverBreakpoint() : null;
-            return exit == null ? guestLoop() : exit;
+            if (exit != null) {
+                return exit;
+            }
+            return singleStep && inProgram() && !debugging().steps() ? stepProgram() : guestLoop();
         } finally {
             leave();
         }
@@ -584,6 +594,10 @@ final class KvmVcpu implements Vcpu {
     @Override
     public void singleStep(boolean enabled) {
         singleStep = enabled;
+        debug();
+    }
+
+    private void debug() {
         registers.debug(singleStep, breakpoints);
     }
 
@@ -595,8 +609,83 @@ final class KvmVcpu implements Vcpu {
                     name + ": KVM has " + VcpuRegisters.MAX_BREAKPOINTS + " breakpoints, not "
                             + virtualAddresses.length);
         }
+        if (virtualAddresses.length > 0 && !debugging().breakpoints()) {
+            String what = name + ": this host's KVM does not stop programs (ring 3) at breakpoints; accel: soft does";
+            if (inProgram()) {
+                throw BenchtopException.of(ErrorKind.UNSUPPORTED, what);
+            }
+            LOG.log(Level.WARNING, what);
+        }
+        hardwareBreakpoints(virtualAddresses);
+    }
+
+    private DebugCheck.Result debugging() {
+        return DebugCheck.of(vm.system().device());
+    }
+
+    private boolean inProgram() {
+        SpecialRegisters special = registers.special();
+        return (special.cr0() & CR0_PE) != 0 && special.ss().dpl() == 3;
+    }
+
+    /**
+     * Steps where KVM would hand the debug exception to the guest: without an interrupt table the exception cannot be
+     * delivered and shuts the vCPU down, right behind the instruction and with everything else as it was.
+     */
+    private VcpuExit stepProgram() {
+        SpecialRegisters before = registers.special();
+        long status = registers.dr6();
+        registers.special(withIdt(before, new DescriptorTable(0, 0)));
+        registers.dr6(status & ~DR6_BS);
+        registers.stepWithoutInterrupts();
+        try {
+            VcpuExit exit = guestLoop();
+            if (exit instanceof VcpuExit.Shutdown && (registers.dr6() & DR6_BS) != 0) {
+                stoppedAt = registers.general().rip();
+                return new VcpuExit.Debug(stoppedAt);
+            }
+            if (!(exit instanceof VcpuExit.Shutdown)) {
+                return exit;
+            }
+        } finally {
+            registers.special(withIdt(registers.special(), before.idt()));
+            registers.dr6(status);
+            debug();
+        }
+        // The instruction itself fails: the guest's own handler is next.
+        return guestLoop();
+    }
+
+    private static SpecialRegisters withIdt(SpecialRegisters s, DescriptorTable idt) {
+        return new SpecialRegisters(
+                s.cs(),
+                s.ds(),
+                s.es(),
+                s.fs(),
+                s.gs(),
+                s.ss(),
+                s.tr(),
+                s.ldt(),
+                s.gdt(),
+                idt,
+                s.cr0(),
+                s.cr2(),
+                s.cr3(),
+                s.cr4(),
+                s.cr8(),
+                s.efer(),
+                s.apicBase());
+    }
+
+    /** Single steps as KVM makes them. */
+    void plainSingleStep() {
+        registers.debug(true, new long[0]);
+    }
+
+    /** Sets breakpoints, whether programs stop at them or not. */
+    void hardwareBreakpoints(long... virtualAddresses) {
         breakpoints = virtualAddresses.clone();
-        registers.debug(singleStep, breakpoints);
+        debug();
     }
 
     private boolean isBreakpoint(long rip) {
@@ -618,7 +707,7 @@ final class KvmVcpu implements Vcpu {
         try {
             exit = guestLoop();
         } finally {
-            registers.debug(singleStep, breakpoints);
+            debug();
         }
         if (exit instanceof VcpuExit.Debug step && !singleStep && !isBreakpoint(step.rip())) {
             stoppedAt = -1;

@@ -28,6 +28,10 @@ final class VcpuRegisters {
     private static final int KVM_GUESTDBG_ENABLE = 1;
     private static final int KVM_GUESTDBG_SINGLESTEP = 2;
     private static final int KVM_GUESTDBG_USE_HW_BP = 0x20000;
+    private static final int KVM_GUESTDBG_BLOCKIRQ = 0x10_0000;
+    /** Behind the four addresses. */
+    private static final int DR6_INDEX = 4;
+
     private static final int DR7 = 7;
     private static final long DR7_FIXED = 0x400;
     private static final long DR7_GLOBAL_ENABLE = 2;
@@ -290,6 +294,21 @@ final class VcpuRegisters {
         return values;
     }
 
+    /** The debug status register. */
+    long dr6() {
+        long[] values = debugRegisters();
+        return values.length == 0 ? 0 : values[DR6_INDEX];
+    }
+
+    /** Sets the debug status register, where KVM has it. */
+    void dr6(long value) {
+        byte[] struct = getIf(KvmCap.DEBUGREGS, "KVM_GET_DEBUGREGS", KvmIoctl.KVM_GET_DEBUGREGS, KvmDebugregs.SIZE);
+        if (struct.length > 0) {
+            MemorySegment.ofArray(struct).set(ValueLayout.JAVA_LONG_UNALIGNED, 8L * DR6_INDEX, value);
+            set("KVM_SET_DEBUGREGS", KvmIoctl.KVM_SET_DEBUGREGS, struct, KvmDebugregs.SIZE);
+        }
+    }
+
     private byte[] floatingPoint() {
         if (system.has(KvmCap.XSAVE2)) {
             return get("KVM_GET_XSAVE2", KvmIoctl.KVM_GET_XSAVE2, xsaveBytes());
@@ -453,15 +472,21 @@ final class VcpuRegisters {
      * @param breakpoints at most {@link #MAX_BREAKPOINTS} virtual addresses
      */
     void debug(boolean singleStep, long[] breakpoints) {
+        debug(
+                (singleStep ? KVM_GUESTDBG_ENABLE | KVM_GUESTDBG_SINGLESTEP : 0)
+                        | (breakpoints.length > 0 ? KVM_GUESTDBG_ENABLE | KVM_GUESTDBG_USE_HW_BP : 0),
+                breakpoints);
+    }
+
+    /** Sets single-stepping without interrupts, where KVM can hold them back. */
+    void stepWithoutInterrupts() {
+        int blocking = system.value(KvmCap.SET_GUEST_DEBUG2) & KVM_GUESTDBG_BLOCKIRQ;
+        debug(KVM_GUESTDBG_ENABLE | KVM_GUESTDBG_SINGLESTEP | blocking, new long[0]);
+    }
+
+    private void debug(int control, long[] breakpoints) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment s = arena.allocate(KvmGuestDebug.LAYOUT);
-            int control = 0;
-            if (singleStep) {
-                control |= KVM_GUESTDBG_ENABLE | KVM_GUESTDBG_SINGLESTEP;
-            }
-            if (breakpoints.length > 0) {
-                control |= KVM_GUESTDBG_ENABLE | KVM_GUESTDBG_USE_HW_BP;
-            }
             long dr7 = DR7_FIXED;
             for (int i = 0; i < breakpoints.length; i++) {
                 KvmGuestDebug.debugreg(s, 0, i, breakpoints[i]);

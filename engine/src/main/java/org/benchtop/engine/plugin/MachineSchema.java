@@ -62,6 +62,7 @@ public final class MachineSchema {
         properties.set("drives", section("block backends by name", "drive"));
         properties.set("chardevs", section("character backends by name", "chardev"));
         properties.set("netdevs", section("network backends by name", "netdev"));
+        properties.set("display", display());
         ObjectNode devices = described(JSON.objectNode(), "what is plugged in, in order");
         devices.put("type", "array").set("items", reference("device"));
         properties.set("devices", devices);
@@ -236,6 +237,15 @@ public final class MachineSchema {
             }
         }
         return accel;
+    }
+
+    private static ObjectNode display() {
+        ObjectNode display = described(JSON.objectNode(), "what shows the guest's screen");
+        display.put("default", MachineSpec.NO_DISPLAY);
+        ArrayNode forms = display.putArray("anyOf");
+        forms.addObject().put("const", MachineSpec.NO_DISPLAY);
+        forms.add(reference("device"));
+        return display;
     }
 
     private static ObjectNode cpu() {

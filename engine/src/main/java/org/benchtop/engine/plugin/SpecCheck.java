@@ -69,6 +69,9 @@ public final class SpecCheck {
         spec.drives().values().forEach(entry -> entry(entry, registry::drive));
         spec.chardevs().values().forEach(entry -> entry(entry, registry::chardev));
         spec.netdevs().values().forEach(entry -> entry(entry, registry::netdev));
+        if (!spec.display().type().equals(MachineSpec.NO_DISPLAY)) {
+            entry(spec.display(), registry::device);
+        }
         spec.devices().forEach(entry -> entry(entry, registry::device));
         findRing();
     }

@@ -149,6 +149,36 @@ final class KvmGuest implements CpuHost, AutoCloseable {
         vcpu.registers(Registers.ZERO.withRip(CODE).withRsp(STACK));
     }
 
+    /** 64-bit mode as {@link #flat64}, in ring 3 and with the right to use ports. */
+    void program64(KvmVcpu vcpu) {
+        flat64(vcpu);
+        for (long entry : new long[] {PML4, PDPT, PD}) {
+            ram.set(ValueLayout.JAVA_LONG, entry, ram.get(ValueLayout.JAVA_LONG, entry) | 4);
+        }
+        SpecialRegisters kernel = vcpu.specialRegisters();
+        SegmentRegister data =
+                new SegmentRegister(DATA_SELECTOR | 3, 0, -1, 3, true, 3, true, false, false, true, false, false);
+        vcpu.specialRegisters(new SpecialRegisters(
+                new SegmentRegister(CODE64_SELECTOR | 3, 0, -1, 0xb, true, 3, false, false, true, true, false, false),
+                data,
+                data,
+                data,
+                data,
+                data,
+                kernel.tr(),
+                kernel.ldt(),
+                kernel.gdt(),
+                kernel.idt(),
+                kernel.cr0(),
+                0,
+                kernel.cr3(),
+                kernel.cr4(),
+                kernel.cr8(),
+                kernel.efer(),
+                kernel.apicBase()));
+        vcpu.registers(vcpu.registers().withRflags(0x3002));
+    }
+
     /** Makes an interrupt vector call code at an address in 64-bit mode. */
     void gate64(int vector, long handler) {
         ram.set(

@@ -20,6 +20,14 @@ import org.benchtop.spi.state.SavedState;
 import org.junit.jupiter.api.Test;
 
 class KvmStateTest {
+    private static final String PROGRAM = """
+            90               # nop
+            83 c0 01         # add eax,1
+            83 c0 01         # add eax,1
+            90               # nop
+            e6 f4            # out 0xf4,al
+            """;
+
     private static final int MSR_LSTAR = 0xc000_0082;
     private static final Registers DISTINCT =
             new Registers(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0xfedc_ba98_7654_3210L, 0x1234, 0x202);
@@ -284,6 +292,55 @@ class KvmStateTest {
             assertEquals(0, before);
             assertEquals(KvmGuest.CODE + 7, second);
             assertEquals(2, guest.vcpu().registers().rax());
+            assertTrue(guest.stopped);
+        }
+    }
+
+    @Test
+    void programsStopAtBreakpointsOrTheyAreRefused() {
+        try (KvmGuest guest = new KvmGuest()) {
+            guest.program64(guest.vcpu());
+            guest.code(KvmGuest.CODE, PROGRAM);
+            long[] addresses = {KvmGuest.CODE + 1, KvmGuest.CODE + 7};
+            if (!DebugCheck.of(KvmOptions.DEFAULTS.device()).breakpoints()) {
+                BenchtopException e =
+                        assertThrows(BenchtopException.class, () -> guest.vcpu().breakpoints(addresses));
+                assertTrue(e.getMessage().contains("accel: soft"), e.getMessage());
+                return;
+            }
+            guest.vcpu().breakpoints(addresses);
+
+            long first = assertInstanceOf(VcpuExit.Debug.class, guest.run()).rip();
+            long before = guest.vcpu().registers().rax();
+            long second = assertInstanceOf(VcpuExit.Debug.class, guest.run()).rip();
+            guest.run();
+
+            assertEquals(addresses[0], first);
+            assertEquals(0, before);
+            assertEquals(addresses[1], second);
+            assertTrue(guest.stopped);
+        }
+    }
+
+    @Test
+    void programsStepAfterEachInstruction() {
+        try (KvmGuest guest = new KvmGuest()) {
+            guest.program64(guest.vcpu());
+            guest.code(KvmGuest.CODE, PROGRAM);
+            DescriptorTable idt = guest.vcpu().specialRegisters().idt();
+            guest.vcpu().singleStep(true);
+
+            List<Long> stops = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                stops.add(assertInstanceOf(VcpuExit.Debug.class, guest.run()).rip());
+            }
+            long sum = guest.vcpu().registers().rax();
+            guest.vcpu().singleStep(false);
+            guest.run();
+
+            assertEquals(List.of(KvmGuest.CODE + 1, KvmGuest.CODE + 4, KvmGuest.CODE + 7, KvmGuest.CODE + 8), stops);
+            assertEquals(2, sum);
+            assertEquals(idt, guest.vcpu().specialRegisters().idt());
             assertTrue(guest.stopped);
         }
     }

@@ -145,6 +145,7 @@ class SpecCheckTest {
                         "drives",
                         "chardevs",
                         "netdevs",
+                        "display",
                         "devices"),
                 keys);
         JsonNode found = java.util.Objects.requireNonNull(file);

@@ -894,7 +894,17 @@ final class Translator {
         return BenchtopException.of(
                 ErrorKind.CONFIG,
                 place() + ": guest code cannot use " + what + (caller.isEmpty() ? "" : ", called from " + caller),
-                Map.of("class", unit.binaryName(), "file", unit.sourceFile(), "line", line, "construct", what),
+                Map.of(
+                        "class",
+                        unit.binaryName(),
+                        "method",
+                        model.methodName().stringValue(),
+                        "file",
+                        unit.sourceFile(),
+                        "line",
+                        line,
+                        "construct",
+                        what),
                 null);
     }
 }

@@ -39,6 +39,9 @@ final class Interpreter implements AutoCloseable {
     /** How many unnamed results ({@code $1} …) can be reached at a time; older ones are let go. */
     private static final int KEPT_RESULTS = 20;
 
+    /** How many snippets are kept that no name leads to any more; what they left running can be told by cell and line. */
+    private static final int KEPT_DEAD = 200;
+
     private static final long QUESTION_SECONDS = 2;
     private static final Pattern TYPE = Pattern.compile("\\b(?:class|interface|enum|record)\\s+(\\w+)");
 
@@ -49,6 +52,7 @@ final class Interpreter implements AutoCloseable {
     private final SourceCodeAnalysis analysis;
     private final Map<String, Origin> origins = new ConcurrentHashMap<>();
     private final Deque<VarSnippet> results = new ArrayDeque<>();
+    private final Optional<DeadSnippets> dead;
     private final Set<String> rejectedTypes = new TreeSet<>();
 
     Interpreter() {
@@ -71,6 +75,12 @@ final class Interpreter implements AutoCloseable {
                 .compilerOptions("-proc:none", "-XDuseUnsharedTable=true")
                 .build();
         analysis = shell.sourceCodeAnalysis();
+        dead = DeadSnippets.of(shell, KEPT_DEAD, (snippet, classes) -> {
+            execution.forgetClasses(classes);
+            if (shell.snippets().noneMatch(known -> known.id().equals(snippet.id()))) {
+                origins.remove(snippet.id());
+            }
+        });
     }
 
     /** What {@code System.exit} in a cell does. */
@@ -204,8 +214,12 @@ final class Interpreter implements AutoCloseable {
         };
     }
 
-    /** Values that no name leads to any more are let go: JShell itself would keep them for ever. */
+    /** Values and code that no name leads to any more are let go: JShell itself would keep them for ever. */
     private void keepHouse(SnippetEvent event) {
+        if (!event.snippet().kind().isPersistent()
+                || !shell.status(event.snippet()).isActive()) {
+            dead.ifPresent(all -> all.add(event.snippet()));
+        }
         if (!(event.snippet() instanceof VarSnippet variable)) {
             return;
         }
@@ -218,7 +232,7 @@ final class Interpreter implements AutoCloseable {
                         VarSnippet oldest = results.remove();
                         unlocked.release(oldest.id());
                         if (shell.status(oldest) == Snippet.Status.VALID) {
-                            shell.drop(oldest);
+                            drop(oldest);
                         }
                     }
                 }
@@ -226,6 +240,11 @@ final class Interpreter implements AutoCloseable {
             case DROPPED -> unlocked.release(variable.id());
             default -> {}
         }
+    }
+
+    private void drop(Snippet snippet) {
+        shell.drop(snippet);
+        dead.ifPresent(all -> all.add(snippet));
     }
 
     private void unresolved(List<Snippet> declared, List<String> warnings) throws CellFailure {
@@ -300,7 +319,7 @@ final class Interpreter implements AutoCloseable {
             } finally {
                 standIns.stream()
                         .filter(standIn -> shell.status(standIn) == Snippet.Status.VALID)
-                        .forEach(shell::drop);
+                        .forEach(this::drop);
             }
         });
     }

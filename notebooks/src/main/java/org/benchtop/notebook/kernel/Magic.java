@@ -69,6 +69,9 @@ public interface Magic {
         /** Runs Java as if it stood in the cell. */
         Optional<Object> java(String code) throws Exception;
 
+        /** Runs Java as if it stood in a line of the cell, from 0. */
+        Optional<Object> java(int line, String code) throws Exception;
+
         /**
          * Runs another text, Java and magics, as if it were a cell.
          *

@@ -265,7 +265,11 @@ final class Magics {
 
         @Override
         public Optional<Object> java(String code) throws CellFailure {
-            int start = body.isEmpty() ? line : bodyLine;
+            return java(body.isEmpty() ? line : bodyLine, code);
+        }
+
+        @Override
+        public Optional<Object> java(int start, String code) throws CellFailure {
             return uninterrupted(() -> interpreter.evaluate(cell, text, start, code, warnings));
         }
 

@@ -84,6 +84,7 @@ final class Traceback {
         String name = simpleName(thrown, raw);
         String value = message(thrown, raw);
         if (raw instanceof BenchtopException own && own.kind() != ErrorKind.INTERNAL) {
+            value = placed(own, thrown, value);
             lines.add(Ansi.error(own.kind().name().toLowerCase(java.util.Locale.ROOT) + ": ") + value);
             mark(thrown, here, lines);
             return new CellFailure(name, value, lines);
@@ -99,6 +100,19 @@ final class Traceback {
             cause = next.getCause();
         }
         return new CellFailure(name, value, lines);
+    }
+
+    /** A message about code of a cell, such as that of a guest program, names the line of the cell. */
+    private String placed(BenchtopException own, JShellException thrown, String value) {
+        StackTraceElement[] frames = thrown.getStackTrace();
+        return frames.length == 0
+                ? value
+                : origin(frames[0])
+                        .map(origin -> SnippetNames.placed(
+                                own,
+                                origin.source().name() + ", line "
+                                        + (origin.line() + Math.max(1, frames[0].getLineNumber()))))
+                        .orElse(value);
     }
 
     private void mark(JShellException thrown, Origin here, List<String> lines) {

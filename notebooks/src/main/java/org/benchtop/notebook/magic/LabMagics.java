@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.lang.model.SourceVersion;
 import org.benchtop.engine.config.MachineSpec;
@@ -21,12 +22,16 @@ import org.jspecify.annotations.Nullable;
 /** The magics of the lab: machines from YAML, guest programs, plugins. */
 final class LabMagics {
     private static final Pattern MAIN = Pattern.compile("\\bstatic\\s+(?:int|void)\\s+main\\s*\\(\\s*\\)");
-    private static final Pattern IMPORT = Pattern.compile("(?m)^\\s*import\\s[^;]*;\\s*?$");
+    private static final Pattern IMPORT = Pattern.compile("(?m)^\\s*(import\\s[^;]*;)\\s*?$");
 
     private LabMagics() {}
 
     static List<Magic> all() {
         return List.of(new VmMagic(), new QemuMagic(), new GuestMagic(), new PluginMagic());
+    }
+
+    private static int newlines(String text) {
+        return (int) text.chars().filter(c -> c == '\n').count();
     }
 
     /** The variable for a machine. */
@@ -160,18 +165,22 @@ final class LabMagics {
             }
             String name = words.getFirst();
             String type = "Guest" + name.substring(0, 1).toUpperCase(Locale.ROOT) + name.substring(1);
-            StringBuilder imports = new StringBuilder();
             // Imports stay outside of the class; their lines stay empty, so that lines in messages are the cell's.
-            String members = IMPORT.matcher(call.body()).replaceAll(found -> {
-                imports.append(found.group().strip()).append(' ');
-                return "\n".repeat((int)
-                        found.group().chars().filter(c -> c == '\n').count());
-            });
+            Matcher imports = IMPORT.matcher(call.body());
+            StringBuilder members = new StringBuilder();
+            while (imports.find()) {
+                int before = newlines(call.body().substring(0, imports.start(1)));
+                call.java(call.bodyLine() + before, imports.group(1));
+                imports.appendReplacement(members, "\n".repeat(newlines(imports.group())));
+            }
+            imports.appendTail(members);
+            // The class begins where the magic is written, so that its second line is the first of the body.
+            String begin = "class " + type + " {";
             String code = MAIN.matcher(members).find()
-                    ? "class " + type + " { " + members + "\n}"
-                    : "class " + type + " { static " + (members.contains("return ") ? "int" : "void") + " main() { "
-                            + members + "\n}}";
-            call.java(imports + code);
+                    ? begin + "\n" + members + "\n}"
+                    : begin + " static " + (members.indexOf("return ") >= 0 ? "int" : "void") + " main() {\n" + members
+                            + "\n}}";
+            call.java(call.bodyLine() - 1, code);
             return call.java("org.benchtop.shell.lab.GuestCode " + name + " = org.benchtop.shell.lab.Lab.guest(\""
                             + name + "\", " + type + ".class, \"main\"); " + name)
                     .orElse(null);

@@ -25,6 +25,7 @@ import org.benchtop.shell.lab.PciView;
 import org.benchtop.shell.lab.Plot;
 import org.benchtop.shell.lab.QueueState;
 import org.benchtop.shell.lab.QueueTable;
+import org.benchtop.shell.lab.Screen;
 import org.benchtop.shell.lab.StatsView;
 import org.benchtop.shell.lab.Vm;
 import org.benchtop.shell.lab.VmConsole;
@@ -59,6 +60,7 @@ public final class Renderings {
         html(renderer, DeviceTree.class, Renderings::devices);
         html(renderer, StatsView.class, Renderings::stats);
         html(renderer, VmConsole.class, console -> console(console.transcript()));
+        html(renderer, Screen.class, Renderings::screen);
         full(renderer, Vm.class, (vm, data) -> card(vm.summary(), data));
         full(renderer, VmSummary.class, Renderings::card);
         full(renderer, VmWatch.class, (watch, data) -> frame(watch.frame(), data));
@@ -182,6 +184,26 @@ public final class Renderings {
             html.append(console(frame.console()));
         }
         data.putData(MIMEType.TEXT_HTML, html.toString());
+    }
+
+    private static String screen(Screen screen) {
+        if (screen.columns() == 0) {
+            return "<div>" + Markup.escape(screen.toString()) + "</div>";
+        }
+        StringBuilder html = new StringBuilder(
+                "<pre style=\"background: #000000; padding: 4px; line-height: 1.15;" + " display: inline-block\">");
+        for (List<Screen.Span> line : screen.spans()) {
+            for (Screen.Span span : line) {
+                html.append(String.format(
+                        Locale.ROOT,
+                        "<span style=\"color: #%06x; background: #%06x\">%s</span>",
+                        span.foreground(),
+                        span.background(),
+                        Markup.escape(span.text())));
+            }
+            html.append('\n');
+        }
+        return html.append("</pre>").toString();
     }
 
     private static String console(String transcript) {

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.benchtop.shell.AllJar;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -104,5 +105,20 @@ class JupyterClientTest {
             assertEquals(
                     5, pages.filter(page -> page.toString().endsWith(".html")).count());
         }
+    }
+
+    /** As {@code %classpath add benchtop-all.jar} in IJava and JJava. */
+    @Test
+    void kernelOfOthersGetsTheLabByOneJar() throws IOException, InterruptedException {
+        assumeTrue(hasModule("jupyter_client"), "python3-jupyter-client is not installed (.ci/setup installs it)");
+        Path jar = folder.resolve("benchtop-all.jar");
+        AllJar.main(
+                Stream.concat(Stream.of(jar.toString()), TestKernel.classPath()).toArray(String[]::new));
+        TestKernel.installStock(folder.resolve("data"));
+
+        String log = run(TestKernel.PYTHON, "src/test/python/stock_kernel.py", "stock", jar.toString());
+
+        System.out.println(log);
+        assertTrue(log.contains("ok   close"), log);
     }
 }

@@ -3,6 +3,7 @@ package org.benchtop.notebook.magic;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.gson.JsonObject;
@@ -153,6 +154,39 @@ class LabKernelTest {
     }
 
     @Test
+    void mistakeInAGuestCellIsMarkedInItsLine() {
+        String java = bad(
+                "%%guest wrong\nimport org.benchtop.guests.rt.Console;\n\nint one = 1;\nint two = \"2\";\nreturn 0;");
+        String missing = bad("%%guest wrong\nint one = 1;\n\nimport org.benchtop.nowhere.Console;\nreturn 0;");
+        String heap = bad(
+                "%%guest wrong\nimport org.benchtop.guests.rt.Console;\n\nint one = 1;\nObject o = new Object();\nreturn 0;");
+        String method = bad(
+                "%%guest wrong\nstatic class Inner {\n    static int deep() {\n        return \"x\".length();\n    }\n}\n"
+                        + "static int main() {\n    return Inner.deep();\n}");
+
+        assertTrue(java.contains("▶ 5 │ int two = \"2\";"), java);
+        assertTrue(missing.contains("▶ 4 │ import org.benchtop.nowhere.Console;"), missing);
+        assertTrue(heap.matches("(?s).*GuestWrong.main\\(\\) \\(cell \\d+, line 5\\): .*"), heap);
+        assertTrue(heap.contains("▶ 5 │ Object o = new Object();"), heap);
+        assertTrue(method.contains("▶ 4 │         return \"x\".length();"), method);
+    }
+
+    @Test
+    void mistakeInGuestCodeIsToldByTheCellThatHasIt() {
+        good(
+                "int before = 1;\n\nclass Far {\n    static int main() {\n        Object o = new Object();\n        return 0;\n    }\n}");
+
+        String there = bad("// another cell\nguest(\"far\", Far.class, \"main\")");
+        String lambda = bad(
+                "int around = 2;\nvar g = guest(\"lambda\", () -> {\n    Object o = new Object();\n    return 0;\n});");
+
+        assertTrue(there.matches("(?s).*Far.main\\(\\) \\(cell \\d+, line 5\\): .*"), there);
+        assertTrue(there.contains("▶ 2 │ guest(\"far\""), there);
+        assertTrue(lambda.matches("(?s).*\\(cell \\d+, line 3\\): .*"), lambda);
+        assertTrue(lambda.contains("▶ 3 │     Object o = new Object();"), lambda);
+    }
+
+    @Test
     void guestCodeIsCalledAsItWasTyped() {
         good("class Typed {\n    static int main() {\n        return 3;\n    }\n}");
         good("class Heap {\n    static int main() {\n        Object o = new Object();\n        return 0;\n    }\n}");
@@ -162,7 +196,8 @@ class LabKernelTest {
         String traceback = bad("guest(\"heap\", Heap.class, \"main\")");
 
         assertTrue(code.contains("Typed.main()I:3") && !code.contains("JShell"), code);
-        assertTrue(traceback.contains("Heap.main() (cell:3)") && !traceback.contains("JShell"), traceback);
+        assertTrue(traceback.contains("Heap.main() (cell ") && !traceback.contains("JShell"), traceback);
+        assertTrue(traceback.contains(", line 3): guest code cannot use"), traceback);
     }
 
     @Test
@@ -435,6 +470,48 @@ class LabKernelTest {
 
         assertTrue(traceback.contains("wrong.jsh, line 3: incompatible types"), traceback);
         assertTrue(traceback.contains("▶ 3 │ int two = \"2\";"), traceback);
+    }
+
+    @Test
+    void libraryComesFromMavenCentral() {
+        Exchange exchange = client.execute("%maven org.apache.commons:commons-csv:1.14.1");
+        String failure = exchange.status().equals("error") ? exchange.traceback() : "";
+        assumeFalse(failure.contains("is needed and not on PATH"), failure);
+        assumeFalse(failure.contains("Could not transfer") || failure.contains("offline mode"), failure);
+
+        assertEquals("ok", exchange.status(), failure);
+        assertEquals(
+                "[b, c]",
+                good("org.apache.commons.csv.CSVFormat.DEFAULT.parse(new StringReader(\"a,'x'\\nb,c\"))"
+                        + ".getRecords().get(1).toList()"));
+        String unknown = bad("%maven org.benchtop.nowhere:nothing:1");
+        assertTrue(unknown.contains("org.benchtop.nowhere:nothing"), unknown);
+    }
+
+    // ---- measurements
+
+    @Test
+    void measurementsRunInCells() {
+        String trials = """
+                var job = disk().with("rw", "randread").with("runtime", "1s").with("warmup", "0s");
+                var yaml = "{memory: 64MiB, drives: {d: {type: memory, size: 1MiB}}, devices: [{type: virtio-blk-pci, drive: d}]}";
+                var one = Trial.of(job).on(yaml).named("depth 1");
+                var two = Trial.of(job.with("iodepth", 2)).on(yaml).named("depth 2");
+                """;
+
+        Exchange compared = client.execute(trials + "var both = compare(two, one, 1, Metric.IOPS); both");
+
+        assertEquals("ok", compared.status(), compared::traceback);
+        assertEquals("2", good("both.cases().size()"));
+        assertTrue(compared.result().contains("depth 2 against depth 1"), compared.result());
+        Message shown = compared.first("execute_result").orElseThrow();
+        assertTrue(data(shown, "text/html").contains("<table"), data(shown, "text/html"));
+        assertTrue(data(shown, "image/svg+xml").contains("depth 2"), data(shown, "image/svg+xml"));
+        assertTrue(
+                compared.published().stream()
+                        .anyMatch(m -> data(m, "text/plain").contains("measuring [")),
+                "progress");
+        assertEquals("0", good("vms().size()"));
     }
 
     @Test

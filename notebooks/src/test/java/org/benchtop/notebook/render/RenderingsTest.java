@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.awt.image.BufferedImage;
 import java.io.ByteArrayInputStream;
 import java.io.StringReader;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
@@ -59,6 +60,7 @@ class RenderingsTest {
         Vm vm = Lab.boot("""
                 name: looks
                 memory: 64MiB
+                display: vga-text
                 boot: { guest: diskcheck, cmdline: seconds=0 }
                 iothreads: [io0]
                 drives:
@@ -89,6 +91,8 @@ class RenderingsTest {
         tables.put("DeviceTree", vm.devices());
         tables.put("StatsView", vm.stats());
         tables.put("VmConsole", vm.console());
+        vm.write(0xb_8000, "<\u001eb\u001e>\u001e".getBytes(StandardCharsets.ISO_8859_1));
+        tables.put("Screen", vm.screen());
         tables.put("VmWatch", vm.watch());
         tables.put("Frame", vm.watch().frame());
     }

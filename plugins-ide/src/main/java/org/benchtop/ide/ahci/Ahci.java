@@ -199,6 +199,11 @@ public final class Ahci implements Device, DriveSlots, AhciPort.Hba {
     }
 
     @Override
+    public PciAddress pciAddress() {
+        return function().address();
+    }
+
+    @Override
     public int channels() {
         return portCount;
     }

@@ -176,6 +176,11 @@ public final class PiixIde implements Device, DriveSlots {
     }
 
     @Override
+    public PciAddress pciAddress() {
+        return attached().function.address();
+    }
+
+    @Override
     public int channels() {
         return COMMAND_PORTS.length;
     }

@@ -24,6 +24,7 @@ import org.benchtop.spi.device.DeviceContext;
 import org.benchtop.spi.device.DeviceType;
 import org.benchtop.spi.device.FwCfg;
 import org.benchtop.spi.device.RegisterMap;
+import org.benchtop.spi.device.TextScreen;
 import org.benchtop.spi.memory.GuestFault;
 import org.benchtop.spi.memory.GuestMemory;
 import org.benchtop.spi.memory.MemoryRegion;
@@ -56,6 +57,9 @@ public final class FwCfgDevice implements Device, FwCfg {
 
     private final FwCfgOptions options;
     private final TreeMap<String, Supplier<byte[]>> files = new TreeMap<>();
+    /** Paths of devices by their boot index; guarded by {@link #files}. */
+    private final TreeMap<Integer, String> bootOrder = new TreeMap<>();
+
     private final Object lock = new Object();
     private final RegisterMap<FwCfgRegister> ports = new RegisterMap<>("fw_cfg", FwCfgRegister.class, new Registers());
     private final Counter transfers;
@@ -106,8 +110,31 @@ public final class FwCfgDevice implements Device, FwCfg {
     }
 
     @Override
+    public BootEntry addBootEntry(int bootIndex, String path) {
+        synchronized (files) {
+            String other = bootOrder.putIfAbsent(bootIndex, path);
+            if (other != null) {
+                throw BenchtopException.config("bootindex " + bootIndex + " is taken by " + other);
+            }
+        }
+        return () -> {
+            synchronized (files) {
+                bootOrder.remove(bootIndex);
+            }
+        };
+    }
+
+    /** Paths by line, ended by a zero byte (SeaBIOS, Runtime_config: bootorder). */
+    private byte[] bootOrder() {
+        synchronized (files) {
+            return (String.join("\n", bootOrder.values()) + "\0").getBytes(StandardCharsets.US_ASCII);
+        }
+    }
+
+    @Override
     public void attach(DeviceContext deviceContext) {
         context = Optional.of(deviceContext);
+        addFile("bootorder", this::bootOrder);
         addFile("etc/e820", () -> e820(deviceContext.memory().regions()));
         deviceContext.pio(PORT, 2, new Ports(0));
         deviceContext.pio(DMA_PORT, 8, new Ports(DMA_PORT - PORT));
@@ -130,8 +157,9 @@ public final class FwCfgDevice implements Device, FwCfg {
         fixed.put(FwCfgItems.ID, FwCfgItems.little(ID_PORTS_AND_DMA, 4));
         fixed.put(FwCfgItems.UUID, new byte[16]);
         fixed.put(FwCfgItems.RAM_SIZE, FwCfgItems.little(of.memory().sizeBytes(), 8));
-        // There is no VGA, so firmware shows its screen on the first serial port.
-        fixed.put(FwCfgItems.NOGRAPHIC, FwCfgItems.little(1, 2));
+        // Without a display, firmware shows its screen on the first serial port.
+        boolean display = of.services().find(TextScreen.class).isPresent();
+        fixed.put(FwCfgItems.NOGRAPHIC, FwCfgItems.little(display ? 0 : 1, 2));
         fixed.put(FwCfgItems.CPUS, FwCfgItems.little(cpus, 2));
         fixed.put(FwCfgItems.BOOT_MENU, FwCfgItems.little(0, 2));
         fixed.put(FwCfgItems.MAX_CPUS, FwCfgItems.little(cpus, 2));

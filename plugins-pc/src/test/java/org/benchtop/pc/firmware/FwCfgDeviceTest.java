@@ -187,4 +187,41 @@ class FwCfgDeviceTest implements DeviceContract {
 
         assertThrows(BenchtopException.class, () -> service.addFile("etc/x", () -> new byte[2]));
     }
+
+    private String bootOrder() {
+        byte[] file = read(keyOf("bootorder"), 256);
+        int end = 0;
+        while (file[end] != 0) {
+            end++;
+        }
+        return new String(file, 0, end, StandardCharsets.US_ASCII);
+    }
+
+    @Test
+    void bootEntriesComeInTheOrderOfTheirIndices() {
+        Device device = attached(new FwCfgOptions(Map.of()));
+        FwCfg fwCfg = context.services().find(FwCfg.class).orElseThrow();
+        FwCfg.BootEntry unused = fwCfg.addBootEntry(10, "/pci@i0cf8/scsi@4/disk@0,0");
+        FwCfg.BootEntry first = fwCfg.addBootEntry(2, "/pci@i0cf8/ide@1,1/drive@0/disk@0");
+        device.reset();
+        assertEquals("/pci@i0cf8/ide@1,1/drive@0/disk@0\n/pci@i0cf8/scsi@4/disk@0,0", bootOrder());
+
+        first.close();
+        device.reset();
+
+        assertEquals("/pci@i0cf8/scsi@4/disk@0,0", bootOrder());
+        unused.close();
+    }
+
+    @Test
+    void bootIndexGivenTwiceIsRefused() {
+        attached(new FwCfgOptions(Map.of()));
+        FwCfg fwCfg = context.services().find(FwCfg.class).orElseThrow();
+        FwCfg.BootEntry unused = fwCfg.addBootEntry(0, "/one");
+
+        BenchtopException e = assertThrows(BenchtopException.class, () -> fwCfg.addBootEntry(0, "/two"));
+
+        assertEquals("bootindex 0 is taken by /one", e.getMessage());
+        unused.close();
+    }
 }

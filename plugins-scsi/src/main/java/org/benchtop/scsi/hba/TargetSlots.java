@@ -8,6 +8,7 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.benchtop.spi.device.DeviceContext;
 import org.benchtop.spi.event.EventLoop;
+import org.benchtop.spi.pci.PciAddress;
 import org.benchtop.spi.scsi.ScsiHost;
 import org.benchtop.spi.scsi.ScsiHosts;
 import org.benchtop.spi.scsi.ScsiPort;
@@ -18,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 /** The targets of an adapter that does all its work on one event loop, and the ways to them. */
 public final class TargetSlots implements ScsiHost, AutoCloseable {
     private final String id;
+    private final PciAddress address;
     private final int luns;
     private final EventLoop loop;
     private final Listener listener;
@@ -38,12 +40,20 @@ public final class TargetSlots implements ScsiHost, AutoCloseable {
     /**
      * Announces an adapter.
      *
+     * @param address where the adapter is
      * @param targetCount identifiers are below this
      * @param lunCount logical unit numbers are below this
      */
     public TargetSlots(
-            DeviceContext context, String id, int targetCount, int lunCount, EventLoop loop, Listener listener) {
+            DeviceContext context,
+            String id,
+            PciAddress address,
+            int targetCount,
+            int lunCount,
+            EventLoop loop,
+            Listener listener) {
         this.id = id;
+        this.address = address;
         this.luns = lunCount;
         this.loop = loop;
         this.listener = listener;
@@ -55,6 +65,11 @@ public final class TargetSlots implements ScsiHost, AutoCloseable {
     @Override
     public String id() {
         return id;
+    }
+
+    @Override
+    public Optional<PciAddress> pciAddress() {
+        return Optional.of(address);
     }
 
     @Override

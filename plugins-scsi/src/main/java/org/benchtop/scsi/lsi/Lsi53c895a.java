@@ -484,6 +484,11 @@ public final class Lsi53c895a implements Device, ScsiHost {
     }
 
     @Override
+    public Optional<PciAddress> pciAddress() {
+        return Optional.of(attached().function.address());
+    }
+
+    @Override
     public int targets() {
         return SpiBus.TARGETS;
     }

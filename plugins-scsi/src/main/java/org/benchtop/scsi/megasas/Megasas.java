@@ -128,17 +128,18 @@ public final class Megasas implements Device {
                         .address(options.addr().map(PciAddress::parse))
                         .bar(Bar.memory32(0, REGISTER_BYTES, registers))
                         .bar(Bar.io(2, PORT_BYTES, registers)));
-        TargetSlots targets = new TargetSlots(context, id, TARGETS, 1, loop, new TargetSlots.Listener() {
-            @Override
-            public void added(int target, int lun) {
-                loop.execute(() -> event(new Event(Mfi.EVENT_LD_CREATED, target)));
-            }
+        TargetSlots targets =
+                new TargetSlots(context, id, function.address(), TARGETS, 1, loop, new TargetSlots.Listener() {
+                    @Override
+                    public void added(int target, int lun) {
+                        loop.execute(() -> event(new Event(Mfi.EVENT_LD_CREATED, target)));
+                    }
 
-            @Override
-            public void removed(int target, int lun) {
-                loop.execute(() -> event(new Event(Mfi.EVENT_LD_DELETED, target)));
-            }
-        });
+                    @Override
+                    public void removed(int target, int lun) {
+                        loop.execute(() -> event(new Event(Mfi.EVENT_LD_DELETED, target)));
+                    }
+                });
         attached = Optional.of(new Attached(
                 function,
                 loop,

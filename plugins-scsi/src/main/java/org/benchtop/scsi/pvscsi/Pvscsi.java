@@ -136,17 +136,18 @@ public final class Pvscsi implements Device {
                         .bar(Bar.memory32(0, BAR_BYTES, registers))
                         .msix(1, 0, MSIX_TABLE, MSIX_PENDING)
                         .msi(1));
-        TargetSlots targets = new TargetSlots(context, id, TARGETS, 1, loop, new TargetSlots.Listener() {
-            @Override
-            public void added(int target, int lun) {
-                loop.execute(() -> message(MSG_DEV_ADDED, target, lun));
-            }
+        TargetSlots targets =
+                new TargetSlots(context, id, function.address(), TARGETS, 1, loop, new TargetSlots.Listener() {
+                    @Override
+                    public void added(int target, int lun) {
+                        loop.execute(() -> message(MSG_DEV_ADDED, target, lun));
+                    }
 
-            @Override
-            public void removed(int target, int lun) {
-                loop.execute(() -> message(MSG_DEV_REMOVED, target, lun));
-            }
-        });
+                    @Override
+                    public void removed(int target, int lun) {
+                        loop.execute(() -> message(MSG_DEV_REMOVED, target, lun));
+                    }
+                });
         attached = Optional.of(new Attached(
                 function,
                 loop,

@@ -273,7 +273,8 @@ final class PvscsiTest {
                         Optional.empty(),
                         Optional.empty(),
                         ErrorPolicy.STOP,
-                        ErrorPolicy.STOP));
+                        ErrorPolicy.STOP,
+                        Optional.empty()));
         m.submit(5, 0, READ8, TO_HOST, DATA, 4096);
         m.go();
 

@@ -82,7 +82,10 @@ public record VirtioBlkPciOptions(
         @Option(
                 doc = "what to do when the host cannot write, flush or discard; enospc stops when space has run out",
                 value = "enospc")
-        ErrorPolicy werror) {
+        ErrorPolicy werror,
+
+        @Option(doc = "place in the firmware's boot order, lowest first; after all others unless given", min = 0)
+        Optional<Integer> bootindex) {
 
     /** Queues that an iothread works for. */
     public record IothreadMapping(
@@ -194,11 +197,12 @@ public record VirtioBlkPciOptions(
                 Optional.empty(),
                 List.of(),
                 ErrorPolicy.REPORT,
-                ErrorPolicy.ENOSPC);
+                ErrorPolicy.ENOSPC,
+                Optional.empty());
     }
 
     VirtioPciOptions pci() {
-        return new VirtioPciOptions(addr.map(PciAddress::parse), ioeventfd, eventIdx, indirectDesc);
+        return new VirtioPciOptions(addr.map(PciAddress::parse), ioeventfd, eventIdx, indirectDesc, bootindex);
     }
 
     VirtioBlkOptions blk() {

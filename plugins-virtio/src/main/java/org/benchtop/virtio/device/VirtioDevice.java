@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Map;
 import org.benchtop.spi.device.RegisterMap;
 import org.benchtop.spi.event.EventLoop;
+import org.benchtop.spi.pci.PciAddress;
 import org.benchtop.spi.state.SavedState;
 import org.benchtop.virtio.queue.QueueHandler;
 import org.benchtop.virtio.queue.QueuePump;
@@ -39,6 +40,9 @@ public interface VirtioDevice extends AutoCloseable {
     default boolean accepts(long features) {
         return true;
     }
+
+    /** Its transport has put it on the PCI bus. */
+    default void placed(PciAddress address) {}
 
     /** The driver's features are settled. */
     void negotiated(long features);

@@ -8,6 +8,7 @@ import java.util.concurrent.TimeUnit;
 import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.device.Device;
 import org.benchtop.spi.device.DeviceContext;
+import org.benchtop.spi.device.FwCfg;
 import org.benchtop.spi.device.RegisterMap;
 import org.benchtop.spi.state.SavedState;
 import org.benchtop.virtio.device.VirtioCore;
@@ -31,7 +32,7 @@ public final class VirtioPciDevice implements Device {
         VirtioDevice create(DeviceContext context);
     }
 
-    private record Attached(VirtioCore core, VirtioPciTransport transport) {}
+    private record Attached(VirtioCore core, VirtioPciTransport transport, Optional<FwCfg.BootEntry> boot) {}
 
     public VirtioPciDevice(String id, VirtioPciOptions options, Factory factory) {
         this.id = id;
@@ -47,7 +48,10 @@ public final class VirtioPciDevice implements Device {
         try {
             VirtioPciTransport transport = new VirtioPciTransport(core, context, options);
             core.transport(transport);
-            attached = Optional.of(new Attached(core, transport));
+            core.device().placed(transport.address());
+            Optional<FwCfg.BootEntry> boot = FwCfg.boot(
+                    context, options.bootindex(), () -> transport.address().firmwarePath("scsi") + "/disk@0,0");
+            attached = Optional.of(new Attached(core, transport, boot));
         } catch (RuntimeException e) {
             core.close();
             throw e;
@@ -109,6 +113,7 @@ public final class VirtioPciDevice implements Device {
         Optional<Attached> closing = attached;
         attached = Optional.empty();
         closing.ifPresent(a -> {
+            a.boot.ifPresent(FwCfg.BootEntry::close);
             a.core.stop();
             a.transport.close();
             a.core.close();

@@ -19,6 +19,7 @@ import org.benchtop.spi.device.DeviceContext;
 import org.benchtop.spi.device.RegisterMap;
 import org.benchtop.spi.pci.Bar;
 import org.benchtop.spi.pci.MessageInterrupts;
+import org.benchtop.spi.pci.PciAddress;
 import org.benchtop.spi.pci.PciConfigHook;
 import org.benchtop.spi.pci.PciFunction;
 import org.benchtop.spi.pci.PciFunctionSpec;
@@ -309,6 +310,11 @@ final class VirtioPciTransport implements VirtioTransport, RegisterAccess, PciCo
     }
 
     // What the device asks.
+
+    /** Where the function sits. */
+    PciAddress address() {
+        return function.address();
+    }
 
     @Override
     public boolean dmaEnabled() {

@@ -7,6 +7,7 @@ import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.device.RegisterMap;
 import org.benchtop.spi.event.EventLoop;
 import org.benchtop.spi.memory.GuestMemory;
+import org.benchtop.spi.pci.PciAddress;
 import org.benchtop.spi.scsi.ScsiHost;
 import org.benchtop.spi.scsi.ScsiHosts;
 import org.benchtop.spi.scsi.ScsiPort;
@@ -56,6 +57,7 @@ public final class VirtioScsi implements VirtioDevice, ScsiHost {
 
     private @Nullable EventQueue eventQueue;
     private @Nullable ScsiHosts announced;
+    private volatile @Nullable PciAddress pciAddress;
 
     private volatile long features;
     private volatile int cdbBytes = ScsiWire.DEFAULT_CDB_BYTES;
@@ -82,6 +84,16 @@ public final class VirtioScsi implements VirtioDevice, ScsiHost {
     /** Remembers where it is announced, to withdraw it when it is closed. */
     void announced(ScsiHosts hosts) {
         announced = hosts;
+    }
+
+    @Override
+    public void placed(PciAddress address) {
+        pciAddress = address;
+    }
+
+    @Override
+    public Optional<PciAddress> pciAddress() {
+        return Optional.ofNullable(pciAddress);
     }
 
     // A virtio device.

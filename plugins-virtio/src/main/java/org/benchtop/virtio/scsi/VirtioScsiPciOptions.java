@@ -58,7 +58,7 @@ public record VirtioScsiPciOptions(
     }
 
     VirtioPciOptions pci() {
-        return new VirtioPciOptions(addr.map(PciAddress::parse), ioeventfd, eventIdx, indirectDesc);
+        return new VirtioPciOptions(addr.map(PciAddress::parse), ioeventfd, eventIdx, indirectDesc, Optional.empty());
     }
 
     VirtioScsiOptions scsi() {

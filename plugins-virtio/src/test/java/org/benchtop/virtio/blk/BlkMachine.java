@@ -140,7 +140,8 @@ final class BlkMachine {
                     physicalBlockSize,
                     iothreadVqMapping,
                     rerror,
-                    werror);
+                    werror,
+                    Optional.empty());
         }
 
         Options with(java.util.function.Consumer<Options> change) {

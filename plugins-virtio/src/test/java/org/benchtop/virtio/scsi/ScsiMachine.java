@@ -141,7 +141,8 @@ final class ScsiMachine {
                                 Optional.empty(),
                                 Optional.empty(),
                                 policy,
-                                policy))
+                                policy,
+                                Optional.empty()))
                 .start(-1L);
     }
 

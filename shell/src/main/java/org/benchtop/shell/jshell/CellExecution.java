@@ -2,6 +2,7 @@ package org.benchtop.shell.jshell;
 
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.util.Collection;
 import java.util.Optional;
 import java.util.function.IntConsumer;
 import jdk.jshell.execution.DirectExecutionControl;
@@ -52,6 +53,11 @@ public final class CellExecution extends DirectExecutionControl {
     /** The loader of cells' classes; as resources it has their class files as they were compiled. */
     public ClassLoader cellLoader() {
         return loader;
+    }
+
+    /** Lets the class files go of classes that no later cell can refer to. */
+    public void forgetClasses(Collection<String> names) {
+        loader.forget(names);
     }
 
     /** The object that the last evaluated expression gave; empty after {@code null}, a statement or an exception. */

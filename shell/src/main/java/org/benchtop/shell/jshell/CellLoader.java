@@ -12,6 +12,7 @@ import java.net.URLConnection;
 import java.net.URLStreamHandler;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.Enumeration;
 import java.util.List;
@@ -73,6 +74,10 @@ final class CellLoader extends URLClassLoader implements LoaderDelegate {
         for (ClassBytecodes file : files) {
             originals.put(resource(file.name()), file.bytecodes());
         }
+    }
+
+    void forget(Collection<String> names) {
+        names.forEach(name -> originals.remove(resource(name)));
     }
 
     @Override

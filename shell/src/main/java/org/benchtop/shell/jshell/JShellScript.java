@@ -4,8 +4,10 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import jdk.jshell.Diag;
@@ -35,7 +37,24 @@ public final class JShellScript implements AutoCloseable {
     private final CellExecutionProvider provider = new CellExecutionProvider();
     private final JShell jshell;
     private final PrintWriter err;
+    private final Map<String, Place> places = new HashMap<>();
     private OptionalInt exit = OptionalInt.empty();
+
+    /** A line of a script, from 1. */
+    private record Place(String script, String text, int line) {
+        Place down(int lines) {
+            return new Place(script, text, line + lines);
+        }
+
+        String source() {
+            return text.lines().skip(line - 1L).findFirst().orElse("");
+        }
+
+        @Override
+        public String toString() {
+            return script + ":" + line;
+        }
+    }
 
     /**
      * A session.
@@ -215,8 +234,12 @@ public final class JShellScript implements AutoCloseable {
 
     private boolean evaluate(String source, String text, int at, String name) {
         List<SnippetEvent> events = jshell.eval(source);
+        Place here = new Place(name, text, line(text, at) + blankLines(source));
+        events.stream()
+                .filter(event -> event.causeSnippet() == null)
+                .forEach(event -> places.put(event.snippet().id(), here));
         if (provider.last().filter(CellExecution::stopped).isPresent()) {
-            error(name, line(text, at) + blankLines(source), "stopped", lineText(text, at + blank(source, 0)));
+            error(here, "stopped");
             return false;
         }
         for (SnippetEvent event : events) {
@@ -224,7 +247,7 @@ public final class JShellScript implements AutoCloseable {
                 continue;
             }
             if (event.exception() != null) {
-                thrown(event, source, text, at, name);
+                thrown(event, here);
                 return false;
             }
             if (event.status() == Snippet.Status.REJECTED) {
@@ -255,26 +278,32 @@ public final class JShellScript implements AutoCloseable {
                                 .toList());
     }
 
-    private void thrown(SnippetEvent event, String source, String text, int at, String name) {
-        int line = line(text, at) + blankLines(source);
+    private void thrown(SnippetEvent event, Place here) {
         Throwable cause = provider.last().flatMap(CellExecution::lastThrown).orElse(event.exception());
         if (cause instanceof ScriptExit) {
             return;
         }
         if (event.exception() instanceof UnresolvedReferenceException unresolved) {
-            error(name, line, unresolved(unresolved.getSnippet()), lineText(text, at));
+            error(here, unresolved(unresolved.getSnippet()));
             return;
         }
-        if (event.exception() instanceof EvalException thrown) {
-            line += snippetLine(thrown) - 1;
+        Place place = event.exception() instanceof EvalException thrown
+                ? place(thrown.getStackTrace()).orElse(here)
+                : here;
+        error(place, describe(cause, place));
+        if (!place.text.equals(here.text) || place.line < here.line) {
+            err.println("    called from " + here);
         }
-        error(name, line, describe(cause), lineOf(text, line));
         Throwable next = cause.getCause();
         for (int i = 0; next != null && i < MAX_CAUSES; i++) {
-            err.println("    caused by: " + describe(next));
+            err.println("    caused by: " + describe(next, place));
             next = next.getCause();
         }
         err.flush();
+    }
+
+    private int error(Place place, String message) {
+        return error(place.script, place.line, message, place.source());
     }
 
     private static int blankLines(String source) {
@@ -282,26 +311,22 @@ public final class JShellScript implements AutoCloseable {
         return (int) source.substring(0, at).chars().filter(c -> c == '\n').count();
     }
 
-    /** The line of the snippet's own code nearest to the top of the stack, from 1. */
-    private static int snippetLine(EvalException thrown) {
-        for (StackTraceElement element : thrown.getStackTrace()) {
-            String file = element.getFileName();
-            if (file != null && file.startsWith("#") && element.getLineNumber() > 0) {
-                return element.getLineNumber();
+    /** The line of a script nearest to the top of the stack. */
+    private Optional<Place> place(StackTraceElement[] frames) {
+        for (StackTraceElement frame : frames) {
+            String file = frame.getFileName();
+            if (file != null && file.startsWith("#") && frame.getLineNumber() > 0) {
+                return Optional.ofNullable(places.get(file.substring(1)))
+                        .map(place -> place.down(frame.getLineNumber() - 1));
             }
         }
-        return 1;
+        return Optional.empty();
     }
 
-    private static String lineOf(String text, int line) {
-        return text.lines().skip(line - 1L).findFirst().orElse("");
-    }
-
-    private static String describe(Throwable cause) {
-        String message = String.valueOf(cause.getMessage());
-        return cause instanceof BenchtopException
-                ? message
-                : cause.getClass().getName() + (cause.getMessage() == null ? "" : ": " + message);
+    private static String describe(Throwable cause, Place place) {
+        return cause instanceof BenchtopException own
+                ? SnippetNames.placed(own, place.toString())
+                : cause.getClass().getName() + (cause.getMessage() == null ? "" : ": " + cause.getMessage());
     }
 
     @Override

@@ -17,10 +17,12 @@ import java.lang.invoke.SerializedLambda;
 import java.lang.reflect.AccessFlag;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import org.benchtop.guests.ClassSource;
 import org.benchtop.guests.GuestCompiler;
 import org.benchtop.guests.GuestImage;
@@ -53,22 +55,39 @@ public final class GuestCode implements GuestProgramType {
                     + " local variable(s) or \"this\" from around it; make them static fields or constants");
         }
         ClassLoader loader = lambda.getClass().getClassLoader();
-        ClassSource source = withLiveValues(ClassSource.of(loader), loader);
-        return new GuestCode(name, image(source, form.getImplClass().replace('/', '.'), form.getImplMethodName()));
+        return new GuestCode(name, image(loader, form.getImplClass().replace('/', '.'), form.getImplMethodName()));
     }
 
     /** Compiles a static method without parameters. */
     static GuestCode compile(String name, Class<?> type, String method) {
         ClassLoader loader = Optional.ofNullable(type.getClassLoader()).orElse(ClassLoader.getSystemClassLoader());
-        return new GuestCode(name, image(withLiveValues(ClassSource.of(loader), loader), type.getName(), method));
+        return new GuestCode(name, image(loader, type.getName(), method));
     }
 
-    private static GuestImage image(ClassSource source, String type, String method) {
+    private static GuestImage image(ClassLoader loader, String type, String method) {
+        ClassSource files = ClassSource.of(loader);
         try {
-            return GuestCompiler.compile(source, type, method);
+            return GuestCompiler.compile(withLiveValues(files, loader), type, method);
         } catch (BenchtopException e) {
-            throw BenchtopException.of(e.kind(), SnippetNames.plain(e.getMessage()), e.context(), e.getCause());
+            BenchtopException plain =
+                    BenchtopException.of(e.kind(), SnippetNames.plain(e.getMessage()), e.context(), e.getCause());
+            plain.setStackTrace(Stream.concat(place(e, files).stream(), Arrays.stream(e.getStackTrace()))
+                    .toArray(StackTraceElement[]::new));
+            throw plain;
         }
+    }
+
+    /** Where the mistake is, as if it had been made while the method ran: JShell and its front ends know such lines. */
+    private static Optional<StackTraceElement> place(BenchtopException e, ClassSource files) {
+        if (e.context().get("class") instanceof String type
+                && type.startsWith(CELLS.replace('/', '.'))
+                && e.context().get("line") instanceof Integer line) {
+            String method = String.valueOf(e.context().get("method"));
+            return files.classFile(type.replace('.', '/'))
+                    .map(bytes -> linesBefore(ClassFile.of().parse(bytes)))
+                    .map(before -> new StackTraceElement(type, method, SnippetNames.SOURCE, line + before));
+        }
+        return Optional.empty();
     }
 
     private static SerializedLambda form(Serializable lambda) {
@@ -123,7 +142,7 @@ public final class GuestCode implements GuestProgramType {
                 builder.transformField(
                         field, FieldTransform.endHandler(one -> one.with(ConstantValueAttribute.of(value))));
             } else if (element instanceof SourceFileAttribute) {
-                builder.with(SourceFileAttribute.of("cell"));
+                builder.with(SourceFileAttribute.of(SnippetNames.SOURCE));
             } else {
                 builder.with(element);
             }

@@ -16,6 +16,7 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import org.benchtop.engine.Machine;
 import org.benchtop.engine.MachineExit;
 import org.benchtop.engine.MachineState;
@@ -47,6 +48,7 @@ public final class Vm implements AutoCloseable {
     /** How long {@link #step} waits for an instruction to end. */
     private static final Duration STEP_TIMEOUT = Duration.ofSeconds(5);
 
+    private static final Duration SCREEN_PERIOD = Duration.ofMillis(20);
     private static final int MAX_CAPTURE = 256 << 20;
     private static final int DEFAULT_CAPTURE = 256;
     private static final int SEARCH_CHUNK = 1 << 20;
@@ -291,6 +293,49 @@ public final class Vm implements AutoCloseable {
                     + String.join(", ", consoles.keySet()) + ")");
         }
         return console;
+    }
+
+    /**
+     * What the display shows now.
+     *
+     * @throws BenchtopException of kind CONFIG if the machine has no display
+     */
+    public Screen screen() {
+        return machine.whileOpen(() -> new Screen(
+                name(),
+                machine.screen()
+                        .orElseThrow(() -> BenchtopException.config(
+                                "machine " + name() + " has no display (display: vga-text gives it one)"))
+                        .content()));
+    }
+
+    /**
+     * Waits until the display shows a text that matches.
+     *
+     * @param regex a regular expression, found anywhere on the screen; {@code ^} and {@code $} match at lines
+     * @param timeout how long at most
+     * @throws BenchtopException of kind GUEST, with the screen, if the time was up or the machine has stopped
+     */
+    public Screen expectScreen(String regex, Duration timeout) throws InterruptedException {
+        Pattern pattern = Pattern.compile(regex, Pattern.MULTILINE);
+        long deadline = System.nanoTime() + timeout.toNanos();
+        while (true) {
+            boolean over = machine.exit().isPresent();
+            Screen now = screen();
+            if (pattern.matcher(now.text()).find()) {
+                return now;
+            }
+            if (over || System.nanoTime() > deadline) {
+                throw BenchtopException.of(
+                        ErrorKind.GUEST,
+                        "screen of " + name() + ": nothing matches \"" + regex + "\": "
+                                + machine.exit()
+                                        .map(exit -> "the machine has stopped (" + exit.describe() + ")")
+                                        .orElse("not within " + Units.formatNanos(timeout.toNanos()))
+                                + "; it shows \"" + now.text().replace("\n", "\\n") + "\"");
+            }
+            Thread.sleep(SCREEN_PERIOD);
+        }
     }
 
     /** All registers of vCPU 0. */

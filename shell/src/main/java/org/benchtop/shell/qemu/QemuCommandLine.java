@@ -43,7 +43,6 @@ public final class QemuCommandLine {
 
     /** The same with a value. */
     private static final Set<String> IGNORED_VALUES = Set.of(
-            "display",
             "vga",
             "monitor",
             "mon",
@@ -300,6 +299,13 @@ public final class QemuCommandLine {
                 }
             }
             case "nic" -> nic(values(value, "type"));
+            case "display" -> {
+                if (value.startsWith("curses")) {
+                    spec.display("vga-text");
+                } else {
+                    notes.add("-display " + value + " is left out");
+                }
+            }
             case "gdb" -> notes.add("-gdb: there is no gdb stub; use step, breakpoints and regs");
             case "incoming",
                     "loadvm",
@@ -771,6 +777,7 @@ public final class QemuCommandLine {
                 drives,
                 made.chardevs(),
                 made.netdevs(),
+                made.display(),
                 made.devices(),
                 made.plugins(),
                 made.onReboot(),

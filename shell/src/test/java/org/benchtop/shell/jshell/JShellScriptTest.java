@@ -73,4 +73,40 @@ class JShellScriptTest {
         assertTrue(result.err().contains("a.jsh:4: error: java.lang.ArrayIndexOutOfBounds"), result.err());
         assertTrue(result.err().contains("cells[i] = i;"), result.err());
     }
+
+    @Test
+    void errorInAMethodIsToldByItsOwnLine() {
+        Result result = run("""
+                int half(int n) {
+                    // a comment
+                    return 1 / n;
+                }
+                int ok = half(1);
+
+                half(0);
+                """);
+
+        assertEquals(1, result.code());
+        assertTrue(result.err().contains("a.jsh:3: error: java.lang.ArithmeticException: / by zero"), result.err());
+        assertTrue(result.err().contains("    return 1 / n;"), result.err());
+        assertTrue(result.err().contains("called from a.jsh:7"), result.err());
+    }
+
+    @Test
+    void mistakeInAGuestProgramIsToldByItsLine() {
+        Result result = run("""
+                import org.benchtop.shell.lab.Lab;
+                class Heap {
+                    static int main() {
+                        Object o = new Object();
+                        return 0;
+                    }
+                }
+                Lab.guest("heap", Heap.class, "main");
+                """);
+
+        assertEquals(1, result.code());
+        assertTrue(result.err().contains("a.jsh:4: error: Heap.main() (a.jsh:4): guest code cannot use"), result.err());
+        assertTrue(result.err().contains("    Object o = new Object();"), result.err());
+    }
 }

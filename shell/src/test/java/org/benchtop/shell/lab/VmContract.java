@@ -168,6 +168,65 @@ abstract class VmContract {
         }
     }
 
+    /** Waits until a spinning guest has counted on. */
+    private static void awaitOtherThan(Vm vm, long count) {
+        while (vm.read64(0x30_0000) == count) {
+            Thread.onSpinWait();
+        }
+    }
+
+    @Test
+    void programGoesOnAfterSteps() throws InterruptedException {
+        Vm vm = boot(guest("spin", Programs::spin));
+        awaitOtherThan(vm, 0);
+        pauseInPrograms(vm);
+
+        for (int i = 0; i < 20; i++) {
+            long next = vm.disasm(2).lines().get(1).instruction().address();
+            CpuState after = vm.step();
+
+            assertEquals(3, after.ring());
+            assertTrue(
+                    after.get("rip") == next || vm.disasm(1).toString().contains("Programs.spin"),
+                    () -> "lost at " + after);
+        }
+        long before = vm.read64(0x30_0000);
+        vm.resume();
+        awaitOtherThan(vm, before);
+        vm.pause();
+
+        assertEquals(MachineState.PAUSED, vm.state());
+        assertTrue(vm.exit().isEmpty());
+    }
+
+    @Test
+    void breakpointPausesBeforeItsInstruction() throws InterruptedException {
+        Vm vm = boot(guest("spin", Programs::spin));
+        pauseInPrograms(vm);
+        long address = vm.step().get("rip");
+        vm.step();
+        long before = vm.read64(0x30_0000);
+        try {
+            vm.breakpoints(address);
+        } catch (BenchtopException e) {
+            assertTrue(e.getMessage().contains("does not stop programs"), e.getMessage());
+            assumeTrue(false, e.getMessage());
+        }
+
+        vm.resume();
+        CpuState stopped = vm.awaitStop(LONG).orElseThrow();
+        vm.resume();
+        CpuState again = vm.awaitStop(LONG).orElseThrow();
+
+        assertEquals(MachineState.PAUSED, vm.state());
+        assertEquals(address, stopped.get("rip"));
+        assertEquals(address, again.get("rip"));
+        assertTrue(vm.read64(0x30_0000) - before <= 4, "more than one round until it stopped");
+        vm.breakpoints();
+        vm.resume();
+        assertTrue(vm.awaitStop(Duration.ofMillis(50)).isEmpty());
+    }
+
     @Test
     void eachVcpuStepsByItself() throws InterruptedException {
         Vm vm = boot(BURN.replace("seconds=3600", "seconds=3600 cpus=2").replace("memory:", "cpus: 2\nmemory:"));

@@ -19,6 +19,11 @@ public record PciAddress(int device, int function) {
         return device << 3 | function;
     }
 
+    /** The Open Firmware path of the function, as firmware is told it: {@code /pci@i0cf8/scsi@4}. */
+    public String firmwarePath(String node) {
+        return String.format("/pci@i0cf8/%s@%x", node, device) + (function == 0 ? "" : "," + function);
+    }
+
     /** Parses {@code 4} or {@code 0x1f.3} (device in hex as lspci prints it, with an optional function). */
     public static PciAddress parse(String text) {
         String[] parts = text.strip().split("\\.", -1);

@@ -1,6 +1,7 @@
 package org.benchtop.spi.scsi;
 
 import java.util.Optional;
+import org.benchtop.spi.pci.PciAddress;
 
 /**
  * A host bus adapter as the targets on its bus see it. It is found through {@link ScsiHosts}. Any thread, except where it
@@ -9,6 +10,11 @@ import java.util.Optional;
 public interface ScsiHost {
     /** The adapter's name in YAML. */
     String id();
+
+    /** Where the adapter is on the PCI bus, for those that are there; valid once it is attached. */
+    default Optional<PciAddress> pciAddress() {
+        return Optional.empty();
+    }
 
     /** Target identifiers are below this. */
     int targets();

@@ -1,0 +1,5 @@
+/** Displays. */
+@NullMarked
+package org.benchtop.pc.display;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.pc.display;
+
+import org.jspecify.annotations.NullMarked;
