@@ -100,8 +100,7 @@ class LinuxOnXenTest {
         DebianFiles files = prepare(DebianOptions.minimal()
                 .withModules("xen-blkfront", "ext4")
                 .withScript(SESSION)
-                .withProtocol(
-                        mode.equals("pvh") ? DebianOptions.Protocol.PVH : DebianOptions.Protocol.LINUX64));
+                .withProtocol(mode.equals("pvh") ? DebianOptions.Protocol.PVH : DebianOptions.Protocol.LINUX64));
         MachineSpec spec = MachineSpec.named("xen")
                 .accel("soft")
                 .cpus(cpus)
@@ -131,7 +130,8 @@ class LinuxOnXenTest {
             assertTrue(exit.isPresent() && exit.get() instanceof MachineExit.PowerOff, exit + "\n" + text);
         }
 
-        for (String line : List.of("hypervisor xen", "cpus " + cpus, "typed by the host", "hello from the host", "unmounted")) {
+        for (String line :
+                List.of("hypervisor xen", "cpus " + cpus, "typed by the host", "hello from the host", "unmounted")) {
             assertTrue(text.contains("\n" + line + "\n"), "no \"" + line + "\" in\n" + text);
         }
         String unusedCheck = host("e2fsck", "-f", "-n", disk.toString());
