@@ -20,6 +20,8 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
+import org.benchtop.engine.asm.Disassembler;
+import org.benchtop.engine.asm.Instruction;
 import org.benchtop.engine.boot.BootFacts;
 import org.benchtop.engine.boot.BootImage;
 import org.benchtop.engine.boot.BootState;
@@ -45,6 +47,7 @@ import org.benchtop.spi.cpu.CpuHost;
 import org.benchtop.spi.cpu.CpuVm;
 import org.benchtop.spi.cpu.CpuVmFeatures;
 import org.benchtop.spi.cpu.Hypervisor;
+import org.benchtop.spi.cpu.SpecialRegisters;
 import org.benchtop.spi.cpu.Vcpu;
 import org.benchtop.spi.cpu.VcpuExit;
 import org.benchtop.spi.device.Acpi;
@@ -891,6 +894,13 @@ public final class Machine implements AutoCloseable {
             Hypervisor installed = hypervisor;
             return installed != null && installed.writeMsr(vcpu, msr, value);
         }
+
+        @Override
+        public String disassemble(byte[] code, long address, int bits) {
+            return code.length == 0
+                    ? ""
+                    : Disassembler.decode(code, 0, address, bits).text();
+        }
     }
 
     /** Collects vCPU writes for dirty logs. */
@@ -941,11 +951,21 @@ public final class Machine implements AutoCloseable {
         @Override
         public void failed(Vcpu vcpu, VcpuExit.Failed failure) {
             stepping = false;
-            String bytes = failure.instructionBytes().length == 0
+            byte[] code = failure.instructionBytes();
+            String bytes = code.length == 0
                     ? "not readable"
-                    : HexFormat.ofDelimiter(" ").formatHex(failure.instructionBytes());
+                    : HexFormat.ofDelimiter(" ").formatHex(code);
             fail("vcpu" + vcpu.index() + ": " + failure.reason() + " at rip=0x" + Long.toHexString(failure.rip())
-                    + " (instruction bytes: " + bytes + ")");
+                    + instruction(vcpu.specialRegisters(), failure) + " (instruction bytes: " + bytes + ")");
+        }
+
+        private static String instruction(SpecialRegisters state, VcpuExit.Failed failure) {
+            if (failure.instructionBytes().length == 0) {
+                return "";
+            }
+            int bits = state.cs().longMode() ? 64 : state.cs().db() ? 32 : 16;
+            Instruction instruction = Disassembler.decode(failure.instructionBytes(), 0, failure.rip(), bits);
+            return instruction.valid() ? ": " + instruction.text() : "";
         }
 
         @Override

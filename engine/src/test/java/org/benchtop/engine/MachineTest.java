@@ -180,6 +180,20 @@ class MachineTest {
     }
 
     @Test
+    void failedVcpuIsReportedWithTheInstructionAsText() throws InterruptedException {
+        try (Machine m = machine("")) {
+            m.start();
+
+            vcpu(0).execute((host, vcpu) ->
+                    new VcpuExit.Failed("emulation failure", 0x1000, new byte[] {0x0f, (byte) 0x31, 0x00}));
+
+            assertEquals(
+                    "vcpu0: emulation failure at rip=0x1000: rdtsc (instruction bytes: 0f 31 00)",
+                    m.awaitExit(SOON).orElseThrow().describe());
+        }
+    }
+
+    @Test
     void crashingVcpuThreadIsAnInternalErrorNotAHang() throws InterruptedException {
         try (Machine m = machine("")) {
             m.start();

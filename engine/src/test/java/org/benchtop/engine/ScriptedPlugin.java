@@ -23,9 +23,11 @@ import org.benchtop.spi.cpu.CpuProbe;
 import org.benchtop.spi.cpu.CpuVm;
 import org.benchtop.spi.cpu.CpuVmConfig;
 import org.benchtop.spi.cpu.CpuVmFeatures;
+import org.benchtop.spi.cpu.DescriptorTable;
 import org.benchtop.spi.cpu.ExitCounts;
 import org.benchtop.spi.cpu.LocalApic;
 import org.benchtop.spi.cpu.Registers;
+import org.benchtop.spi.cpu.SegmentRegister;
 import org.benchtop.spi.cpu.SpecialRegisters;
 import org.benchtop.spi.cpu.Vcpu;
 import org.benchtop.spi.cpu.VcpuExit;
@@ -247,7 +249,25 @@ public final class ScriptedPlugin implements Plugin {
 
         @Override
         public SpecialRegisters specialRegisters() {
-            throw new UnsupportedOperationException("scripted vCPU has no special registers");
+            SegmentRegister data = SegmentRegister.flatData(0x10);
+            return new SpecialRegisters(
+                    SegmentRegister.flatCode(8, true),
+                    data,
+                    data,
+                    data,
+                    data,
+                    data,
+                    data,
+                    data,
+                    new DescriptorTable(0, 0),
+                    new DescriptorTable(0, 0),
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                    0);
         }
 
         @Override

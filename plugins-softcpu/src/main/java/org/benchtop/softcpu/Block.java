@@ -38,6 +38,9 @@ final class Block {
     private long[] regionPages = {};
 
     private long[] regionGranules = {};
+    /** For {@link CodePages}. */
+    @Nullable
+    Block nextInGranule;
 
     Block(long rip, int mode, long host, long secondHost, Insn[] insns, Op[] ops, Term term) {
         this.rip = rip;

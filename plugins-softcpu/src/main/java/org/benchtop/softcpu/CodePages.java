@@ -11,6 +11,9 @@ import org.jspecify.annotations.Nullable;
  * #pageFor} has returned.
  */
 final class CodePages {
+    private static final int GRANULE_SHIFT = 6;
+    private static final int GRANULES = 4096 >> GRANULE_SHIFT;
+
     /** Decoded code of one page. Guarded by the {@link CodePages} that made it, except where noted. */
     static final class Page {
         final long host;
@@ -25,6 +28,8 @@ final class CodePages {
 
         private @Nullable Block[] blocks = new Block[8];
         private int count;
+        /** Blocks that begin on this page by the granule they begin in, chained by {@link Block#nextInGranule}. */
+        private final @Nullable Block[] starts = new Block[GRANULES];
 
         Page(long host, long version) {
             this.host = host;
@@ -37,6 +42,26 @@ final class CodePages {
             }
             blocks[count++] = block;
         }
+
+        private void addStart(Block block) {
+            int granule = granule(block.host);
+            block.nextInGranule = starts[granule];
+            starts[granule] = block;
+        }
+
+        private void findStarts() {
+            Arrays.fill(starts, null);
+            for (int i = 0; i < count; i++) {
+                Block block = Objects.requireNonNull(blocks[i]);
+                if ((block.host & Cpu.PAGE_MASK) == host) {
+                    addStart(block);
+                }
+            }
+        }
+    }
+
+    private static int granule(long host) {
+        return (int) (host & 4095) >> GRANULE_SHIFT;
     }
 
     private final DebugHooks hooks;
@@ -118,8 +143,8 @@ final class CodePages {
     }
 
     static long bits(long host, int length) {
-        int first = (int) (host & 4095) >> 6;
-        int last = (int) (host + length - 1 & 4095) >> 6;
+        int first = granule(host);
+        int last = granule(host + length - 1);
         return -1L >>> 63 - (last - first) << first;
     }
 
@@ -128,13 +153,11 @@ final class CodePages {
         if (page == null) {
             return null;
         }
-        for (int i = 0; i < page.count; i++) {
-            Block block = Objects.requireNonNull(page.blocks[i]);
-            if (block.rip == rip && block.host == host && block.mode == mode) {
-                return block;
-            }
+        Block block = page.starts[granule(host)];
+        while (block != null && (block.host != host || block.rip != rip || block.mode != mode)) {
+            block = block.nextInGranule;
         }
-        return null;
+        return block;
     }
 
     /** A block that another one leads to, by its address, on the other's page or where code of that page has been found. */
@@ -175,6 +198,7 @@ final class CodePages {
             return false;
         }
         page.add(block);
+        page.addStart(block);
         if (block.secondHost != 0) {
             pageFor(block.secondHost).add(block);
         }
@@ -210,6 +234,7 @@ final class CodePages {
         }
         Arrays.fill(page.blocks, kept, page.count, null);
         page.count = kept;
+        page.findStarts();
         page.granules = left;
         page.writeProtected &= left != 0;
         page.version = ++versions;
@@ -227,6 +252,7 @@ final class CodePages {
             }
         }
         page.count = kept;
+        page.findStarts();
     }
 
     /** Installs a translation unless the code has changed meanwhile. */

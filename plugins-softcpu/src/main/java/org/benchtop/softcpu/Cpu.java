@@ -144,6 +144,7 @@ public final class Cpu {
     final SoftVcpu vcpu;
     final Mmu mmu;
     final CpuFault fault = new CpuFault();
+    final DebugRegisters debug = new DebugRegisters(this);
 
     @Nullable
     LocalApic apic;
@@ -180,6 +181,10 @@ public final class Cpu {
 
     /** A region left an instruction to the steps of its block. */
     boolean leaveToSteps;
+
+    /** The instruction whose handler a region calls: it is what a fault belongs to. */
+    @Nullable
+    Insn calledOut;
 
     /** Where time is counted in instructions: how many may have been executed when blocks stop. */
     long limit = Long.MAX_VALUE;
@@ -577,6 +582,7 @@ public final class Cpu {
     Block cached(long target) {
         Block block = blocks[blockSlot(target)];
         if (block != null && block.rip == target && block.mode == modeKey && block.valid && maps(block)) {
+            noteBlock(target);
             return block;
         }
         rip = target;
@@ -597,10 +603,15 @@ public final class Cpu {
         return block;
     }
 
-    /** Where blocks began that had to be looked for, a ring for reports. */
-    final long[] lastBlocks = new long[8];
+    /** Where blocks began that were not entered by a direct jump, or for the first time: a ring for reports. */
+    final long[] lastBlocks = new long[16];
 
     int lastBlock;
+
+    private void noteBlock(long target) {
+        lastBlock = lastBlock + 1 & lastBlocks.length - 1;
+        lastBlocks[lastBlock] = target;
+    }
 
     /** Vector and RIP of exceptions, a ring for reports. */
     final long[] lastExceptions = new long[16];
@@ -615,8 +626,9 @@ public final class Cpu {
 
     /** A block was found at RIP: for {@link #cached}, and for who asked for it. */
     void found(Block block) {
-        lastBlock = lastBlock + 1 & lastBlocks.length - 1;
-        lastBlocks[lastBlock] = block.rip;
+        if (lastBlocks[lastBlock] != block.rip) {
+            noteBlock(block.rip);
+        }
         blocks[blockSlot(block.rip)] = block;
         Term from = linkFrom;
         if (from != null) {

@@ -117,6 +117,6 @@ record CpuState(
         c.rflags(rflags);
         c.mmu.flush();
         c.modeChanged();
-        c.vcpu.debugRegistersChanged();
+        c.debug.changed();
     }
 }

@@ -44,7 +44,27 @@ final class Disassembly {
         LOG.log(
                 System.Logger.Level.DEBUG,
                 () -> vm + " vCPU " + index + ": undefined opcode at rip=0x" + Long.toHexString(in.rip) + " in "
-                        + mode(c) + ": " + HexFormat.ofDelimiter(" ").formatHex(bytesAt(c, in.rip)));
+                        + mode(c) + ": " + text(c, bytesAt(c, in.rip), in.rip) + " ("
+                        + HexFormat.ofDelimiter(" ").formatHex(bytesAt(c, in.rip)) + ")");
+    }
+
+    private static String text(Cpu c, byte[] code, long rip) {
+        return c.vm.host().disassemble(code, rip, 8 * c.codeSize);
+    }
+
+    /** The instructions of a block, a line each. */
+    private static void list(Cpu c, Block block, StringBuilder text) {
+        for (Insn in : block.insns) {
+            byte[] code = new byte[in.length];
+            for (int i = 0; i < code.length; i++) {
+                code[i] = block.byteAt(in.rip + i);
+            }
+            text.append("\n ")
+                    .append(in.rip == c.rip ? '>' : ' ')
+                    .append(Long.toHexString(in.rip))
+                    .append("  ")
+                    .append(text(c, code, in.rip));
+        }
     }
 
     private static String hex(long value) {
@@ -89,7 +109,13 @@ final class Disassembly {
                         .append(Long.toHexString(c.lastExceptions[at + 1]));
             }
         }
-        text.append("\ncode: ").append(HexFormat.ofDelimiter(" ").formatHex(bytesAt(c, c.rip)));
+        byte[] code = bytesAt(c, c.rip);
+        text.append("\ncode: ").append(HexFormat.ofDelimiter(" ").formatHex(code));
+        Block block = c.current;
+        if (block != null && block.mode == c.modeKey) {
+            text.append("\nlast block:");
+            list(c, block, text);
+        }
         return text.toString();
     }
 }

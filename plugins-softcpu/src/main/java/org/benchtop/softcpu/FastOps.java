@@ -2331,7 +2331,8 @@ final class FastOps {
         if (in.memory && (in.addressSize != 8 || in.seg >= Cpu.FS && in.opcode != 0x8d)) {
             return null;
         }
-        return in.map == 0 ? oneByte(in) : in.map == 1 ? twoByte(in) : null;
+        Op op = in.map == 0 ? oneByte(in) : in.map == 1 ? twoByte(in) : null;
+        return op != null || in.map > 1 ? op : ConditionOps.of(in);
     }
 
     private static @Nullable Op oneByte(Insn in) {

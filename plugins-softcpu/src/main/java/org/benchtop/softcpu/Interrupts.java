@@ -61,6 +61,9 @@ final class Interrupts {
                     c.systemFlags = flags;
                     throw second;
                 }
+                if (vector == CpuFault.DB) {
+                    c.debug.handled();
+                }
                 return true;
             } catch (CpuFault second) {
                 int next = second.vector;

@@ -18,7 +18,10 @@ final class Mmu {
     private static final int SUPERVISOR_ANY = 1;
 
     private static final int USER = 2;
-    private static final int SETS = 3;
+    /** Under RFLAGS.AC: holds no data, so that each access of a program is looked at. */
+    private static final int USER_ALIGNED = 3;
+
+    private static final int SETS = 4;
 
     private static final long P = 1;
     private static final long RW = 1 << 1;
@@ -36,6 +39,8 @@ final class Mmu {
     private static final long CODE_PAGE = 2;
 
     private static final int JOURNAL_ENTRIES = 256;
+    /** Of the operands whose alignment is checked, in bytes. */
+    private static final int LARGEST_ALIGNED = 32;
 
     private static final int PF_P = 1;
     private static final int PF_W = 2;
@@ -85,10 +90,10 @@ final class Mmu {
         Arrays.fill(set, Cpu.NO_TAG);
     }
 
-    /** Privilege, RFLAGS.AC or CR4.SMAP have changed. */
+    /** Privilege, RFLAGS.AC, CR0.AM or CR4.SMAP have changed. */
     void selectSet() {
         int wanted = cpu.cpl == 3
-                ? USER
+                ? (cpu.cr0 & Cpu.CR0_AM) != 0 && (cpu.systemFlags & Flags.AC) != 0 ? USER_ALIGNED : USER
                 : (cpu.cr4 & Cpu.CR4_SMAP) != 0 && (cpu.systemFlags & Flags.AC) == 0 ? SUPERVISOR : SUPERVISOR_ANY;
         select(wanted);
     }
@@ -162,7 +167,8 @@ final class Mmu {
             // Both halves must be readable before a device is touched.
             long firstHost = host(address, READ);
             long secondHost = host(second, READ);
-            if (firstHost != 0 && secondHost != 0 && !vm.hooks().active()) {
+            checkAlignment(address, size);
+            if (firstHost != 0 && secondHost != 0 && !vm.hooks().active() && !cpu.debug.watchesData()) {
                 long low = HostMemory.get(firstHost + head - 8, 8) >>> 64 - 8 * head;
                 long high = HostMemory.get(secondHost, 8) << 8 * head;
                 return (low | high) & Cpu.mask(size);
@@ -173,12 +179,11 @@ final class Mmu {
             }
             return value;
         }
-        cpu.vm.watchRead(cpu, address, size);
         long host = host(address, READ);
-        if (host != 0) {
-            return HostMemory.get(host, size);
-        }
-        return deviceRead(gpa, size);
+        checkAlignment(address, size);
+        long physical = gpa;
+        cpu.vm.watchRead(cpu, address, size);
+        return host != 0 ? HostMemory.get(host, size) : deviceRead(physical, size);
     }
 
     void slowStore(long address, int size, long value) {
@@ -187,6 +192,7 @@ final class Mmu {
             long second = wrap(address + head);
             host(address, WRITE);
             host(second, WRITE);
+            checkAlignment(address, size);
             for (int i = 0; i < size; i++) {
                 slowStore(wrap(address + i), 1, value >>> 8 * i & 0xff);
             }
@@ -199,13 +205,15 @@ final class Mmu {
             codeWritten(known, size);
             return;
         }
-        cpu.vm.watchWrite(cpu, address, size);
         long host = host(address, WRITE);
+        checkAlignment(address, size);
+        long physical = gpa;
+        cpu.vm.watchWrite(cpu, address, size);
         if (host != 0) {
             HostMemory.set(host, size, value);
             codeWritten(host, size);
         } else {
-            deviceWrite(gpa, size, value);
+            deviceWrite(physical, size, value);
         }
     }
 
@@ -221,10 +229,26 @@ final class Mmu {
             // CR2 names the first byte that cannot be reached.
             host(wrap((address & Cpu.PAGE_MASK) + 4096), access);
         }
+        checkAlignment(address, size);
+    }
+
+    /** #AC where the guest wants it: numbers of up to 8 bytes, and vectors and x87 values as made of those. */
+    private void checkAlignment(long address, int size) {
+        if (current == USER_ALIGNED
+                && size <= LARGEST_ALIGNED
+                && (address & (size >= 8 ? 7 : size >= 4 ? 3 : size - 1)) != 0) {
+            throw cpu.fault(CpuFault.AC, 0);
+        }
+    }
+
+    /** Whether what is accessed matters to the guest: then one access at a time, with all checks. */
+    private boolean observed(long a) {
+        return current == USER_ALIGNED || cpu.debug.watches(a & Cpu.PAGE_MASK);
     }
 
     /**
-     * The host address for an atomic write inside one page, or 0 if it is a device's or crosses pages; faults like a write.
+     * The host address for an atomic write inside one page, or 0 if it is a device's, crosses pages, or has to be made by
+     * {@link Cpu#store}; faults like a write, except in the last case.
      * The caller writes there and then calls {@link #wrote}.
      */
     long hostForWrite(long a, int size) {
@@ -237,19 +261,30 @@ final class Mmu {
             probe(a, size, true);
             return 0;
         }
-        cpu.vm.watchWrite(cpu, a, size);
+        if (observed(a)) {
+            return 0;
+        }
         mayHoldCode = true;
-        return host(a, WRITE);
+        long host = host(a, WRITE);
+        cpu.vm.watchWrite(cpu, a, size);
+        return host;
     }
 
-    /** The host address of a range inside one page for reading, or 0 if it is a device's; faults like a read. */
+    /**
+     * The host address of a range inside one page for reading, or 0 if it is a device's, or has to be read by {@link
+     * Cpu#load}; faults like a read, except in the last case.
+     */
     long hostForRead(long a, int size) {
         int e = ((int) (a >>> 12) & Cpu.TLB_MASK) << Cpu.ENTRY_SHIFT;
         if ((a + size - 1 & Cpu.PAGE_MASK) == cpu.tlb[e]) {
             return a + cpu.tlb[e + Cpu.ADDEND];
         }
+        if (observed(a)) {
+            return 0;
+        }
+        long host = host(a, READ);
         cpu.vm.watchRead(cpu, a, size);
-        return host(a, READ);
+        return host;
     }
 
     /** After a write to what {@link #hostForWrite} gave. */
@@ -289,7 +324,7 @@ final class Mmu {
      * @return the host address; 0 if the access goes to {@link #gpa} on the bus, or is a write to read-only memory
      */
     long host(long linear, int access) {
-        long physical = translate(linear, access, current == USER, current == SUPERVISOR);
+        long physical = translate(linear, access, current >= USER, current == SUPERVISOR);
         gpa = physical;
         PhysicalMemory.Slot slot = memory.at(physical);
         if (slot == null) {
@@ -306,7 +341,7 @@ final class Mmu {
     private void fill(long linear, int access, PhysicalMemory.Slot slot, long physical, long host) {
         long page = linear & Cpu.PAGE_MASK;
         long hostPage = host & Cpu.PAGE_MASK;
-        boolean watched = vm.watched(page);
+        boolean hidden = current == USER_ALIGNED || vm.watched(cpu, page);
         long[] set = cpu.tlb;
         int e = ((int) (linear >>> 12) & Cpu.TLB_MASK) << Cpu.ENTRY_SHIFT;
         long writeTag = Cpu.NO_TAG;
@@ -332,7 +367,7 @@ final class Mmu {
             set[e + Cpu.EXEC_TAG] = Cpu.NO_TAG;
             set[e + Cpu.ADDEND] = hostPage - page;
         }
-        if (access != EXEC && !watched) {
+        if (access != EXEC && !hidden) {
             set[e] = page;
             if (access == WRITE) {
                 set[e + Cpu.WRITE_TAG] = writeTag;

@@ -1,6 +1,7 @@
 package org.benchtop.softcpu;
 
 import java.lang.invoke.VarHandle;
+import java.util.Objects;
 
 /**
  * Hot code as JVM bytecode, made by {@link Translator}. Runs until it comes to something that it leaves to the steps of
@@ -11,13 +12,16 @@ abstract class Region {
     private Block[] elsewhere = {};
     /** How many instructions it has: without jumping back, an execution has no more. */
     int insns;
+    /** Instructions that are not translated but executed by their handlers. */
+    private Insn[] handled = {};
 
-    final void made(Block[] onOtherPages, int instructions) {
+    final void made(Block[] onOtherPages, int instructions, Insn[] byHandlers) {
         elsewhere = onOtherPages;
         insns = instructions;
+        handled = byHandlers;
     }
 
-    /** Executes; never throws. */
+    /** Executes; throws what handlers of instructions throw, see {@link Cpu#calledOut}. */
     abstract void run(Cpu c);
 
     /** Whether all of its code is where it was translated from. */
@@ -31,6 +35,20 @@ abstract class Region {
     }
 
     // ---- what generated code calls ----
+
+    /**
+     * Executes an instruction by its handler, with all state written back; what it throws goes through the region.
+     *
+     * @return whether to leave the region at RIP, because somebody asks for something or the code has changed
+     */
+    final boolean handle(Cpu c, int number) {
+        Insn in = handled[number];
+        c.calledOut = in;
+        c.rip = in.next();
+        Objects.requireNonNull(in.handler).execute(c, in);
+        c.calledOut = null;
+        return SoftVcpu.pending(c) != 0;
+    }
 
     /** The host address of a read inside one page, or 0 if the TLB does not have it. */
     static long readable(long[] tlb, long a, int last) {

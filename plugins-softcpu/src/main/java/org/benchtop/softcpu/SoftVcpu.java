@@ -41,6 +41,9 @@ final class SoftVcpu implements Vcpu {
     /** Code has changed under a processor that may be inside it. */
     static final int CODE = 1 << 11;
 
+    /** The instruction hit a watchpoint of the guest. */
+    static final int TRAP = 1 << 12;
+
     /** Requests that stay, and wake nobody. */
     private static final int MODES = STEP | BREAKPOINTS;
 
@@ -384,7 +387,10 @@ final class SoftVcpu implements Vcpu {
             return null;
         }
         try {
-            b = builder.at(c.rip);
+            b = c.cached(c.rip);
+            if (b == null) {
+                b = builder.at(c.rip);
+            }
         } catch (CpuFault fault) {
             c.linkFrom = null;
             return raise();
@@ -447,8 +453,10 @@ final class SoftVcpu implements Vcpu {
                 b = n;
             }
         } catch (CpuFault fault) {
-            c.rip = b.ripAt(i);
-            c.instructions += i;
+            if (!faultedInRegion()) {
+                c.rip = b.ripAt(i);
+                c.instructions += i;
+            }
             c.partial = 0;
             return raise();
         } catch (Op.StaleBlock stale) {
@@ -456,7 +464,9 @@ final class SoftVcpu implements Vcpu {
             c.instructions += i;
             return null;
         } catch (RuntimeException | Error e) {
-            c.rip = b.ripAt(i);
+            if (!faultedInRegion()) {
+                c.rip = b.ripAt(i);
+            }
             throw e;
         }
     }
@@ -466,7 +476,10 @@ final class SoftVcpu implements Vcpu {
         Cpu c = cpu;
         Block b;
         try {
-            b = builder.at(c.rip);
+            b = c.cached(c.rip);
+            if (b == null) {
+                b = builder.at(c.rip);
+            }
         } catch (CpuFault fault) {
             c.linkFrom = null;
             return raise();
@@ -518,20 +531,38 @@ final class SoftVcpu implements Vcpu {
                 b = n;
             }
         } catch (CpuFault fault) {
-            if (fault.notCanonical) {
-                throughStack(b.insns[Math.min(i, b.insns.length - 1)]);
+            if (!faultedInRegion()) {
+                if (fault.notCanonical) {
+                    throughStack(b.insns[Math.min(i, b.insns.length - 1)]);
+                }
+                c.rip = b.ripAt(i);
+                c.instructions += i;
             }
-            c.rip = b.ripAt(i);
-            c.instructions += i;
             return raise();
         } catch (Op.StaleBlock stale) {
             c.rip = b.ripAt(i);
             c.instructions += i;
             return null;
         } catch (RuntimeException | Error e) {
-            c.rip = b.ripAt(i);
+            if (!faultedInRegion()) {
+                c.rip = b.ripAt(i);
+            }
             throw e;
         }
+    }
+
+    /** Whether what was thrown comes from an instruction inside a region, which wrote back all other state; sets RIP. */
+    private boolean faultedInRegion() {
+        Insn in = cpu.calledOut;
+        if (in == null) {
+            return false;
+        }
+        cpu.calledOut = null;
+        if (cpu.fault.notCanonical) {
+            throughStack(in);
+        }
+        cpu.rip = in.rip;
+        return true;
     }
 
     /** Later, when more code around it is known, a block may be worth what it was not before. */
@@ -569,6 +600,8 @@ final class SoftVcpu implements Vcpu {
         if (undefined != null && cpu.fault.vector == CpuFault.UD) {
             Disassembly.noteUndefined(vm.name(), index, undefined, cpu);
         }
+        // An instruction that faults has not been executed.
+        cpu.debug.takeHits();
         int vector = cpu.fault.vector;
         int error = cpu.fault.errorCode;
         cpu.noteException(vector);
@@ -622,6 +655,12 @@ final class SoftVcpu implements Vcpu {
             exits.count(SoftExits.DEBUG);
             return new VcpuExit.Debug(cpu.rip);
         }
+        if ((pending & TRAP) != 0 && !cpu.inhibit) {
+            VcpuExit exit = trap(0);
+            if (exit != null) {
+                return exit;
+            }
+        }
         if ((pending & (INIT | STARTUP)) != 0) {
             startupSequence(pending);
         }
@@ -637,6 +676,17 @@ final class SoftVcpu implements Vcpu {
             return VcpuExit.Shutdown.INSTANCE;
         }
         return null;
+    }
+
+    /** Behind an instruction: raises the #DB that it or a single step asks for. */
+    private @Nullable VcpuExit trap(int reasons) {
+        clear(TRAP);
+        int all = reasons | cpu.debug.takeHits();
+        if (all == 0) {
+            return null;
+        }
+        cpu.debug.trap(all);
+        return raise();
     }
 
     private void startupSequence(int pending) {
@@ -754,13 +804,9 @@ final class SoftVcpu implements Vcpu {
             }
             handler.execute(c, in);
             c.instructions++;
-            if (trap && (c.systemFlags & Flags.TF) != 0) {
-                c.dr[6] |= 1 << 14;
-                c.fault(CpuFault.DB);
-                VcpuExit exit = raise();
-                if (exit != null) {
-                    return exit;
-                }
+            VcpuExit exit = trap(trap && (c.systemFlags & Flags.TF) != 0 ? DebugRegisters.BS : 0);
+            if (exit != null) {
+                return exit;
             }
         } catch (CpuFault fault) {
             c.rip = rip;
@@ -817,44 +863,37 @@ final class SoftVcpu implements Vcpu {
             cpu.systemFlags &= ~(long) Flags.RF;
             return null;
         }
-        for (int i = 0; i < 4; i++) {
-            if (codeBreakpoint(i) && cpu.dr[i] == linear) {
-                cpu.dr[6] = cpu.dr[6] & ~15L | 1L << i;
-                cpu.fault(CpuFault.DB);
-                cpu.systemFlags |= Flags.RF;
-                VcpuExit exit = raise();
-                if (exit != null) {
-                    return exit;
-                }
-                return null;
-            }
+        int hits = cpu.debug.breakpointsAt(linear);
+        if (hits == 0) {
+            return null;
         }
-        return null;
-    }
-
-    private boolean codeBreakpoint(int i) {
-        long dr7 = cpu.dr[7];
-        return (dr7 >>> 2 * i & 3) != 0 && (dr7 >>> 16 + 4 * i & 15) == 0;
+        cpu.debug.trap(hits);
+        cpu.systemFlags |= Flags.RF;
+        return raise();
     }
 
     void debugRegistersChanged() {
-        long[] addresses = new long[4];
-        int n = 0;
-        for (int i = 0; i < 4; i++) {
-            if (codeBreakpoint(i)) {
-                addresses[n++] = cpu.dr[i];
-            }
-        }
-        long[] next = Arrays.copyOf(addresses, n);
+        long[] next = cpu.debug.breakpoints();
         if (!Arrays.equals(next, debugBreakpoints)) {
             debugBreakpoints = next;
             breakpointsChanged();
         }
     }
 
-    /** Stops the vCPU behind the instruction: what follows it in its block is decoded anew. */
+    /** Stops the vCPU behind the instruction. */
     void watchHit() {
         request(WATCH);
+        endBehindInstruction();
+    }
+
+    /** #DB comes behind the instruction. */
+    void trapBehindInstruction() {
+        request(TRAP);
+        endBehindInstruction();
+    }
+
+    /** What follows the instruction in its block is decoded anew. */
+    private void endBehindInstruction() {
         Block block = cpu.current;
         if (block != null) {
             vm.code().invalidate(block.host, 1);
@@ -948,6 +987,8 @@ final class SoftVcpu implements Vcpu {
         Arrays.fill(c.dr, 0);
         c.dr[6] = 0xffff_0ff0L;
         c.dr[7] = 0x400;
+        c.debug.takeHits();
+        c.debug.changed();
         c.star = 0;
         c.lstar = 0;
         c.cstar = 0;
@@ -981,7 +1022,6 @@ final class SoftVcpu implements Vcpu {
         cpu.tscOffset = 0;
         stoppedAt = -1;
         activity = index == 0 ? Activity.RUNNING : Activity.WAITING;
-        debugBreakpoints = new long[0];
         breakpointsChanged();
     }
 
@@ -1153,7 +1193,13 @@ final class SoftVcpu implements Vcpu {
                     vm.name() + " vCPU " + index + ": saved state of version " + state.version()
                             + " is not one of accel soft up to version " + CpuState.VERSION);
         }
+        Turns turns = vm.turns();
+        long nanos = turns == null ? 0 : turns.nanoTime();
         content.apply(cpu);
+        if (turns != null) {
+            // Virtual time is the VM's, not the count of one processor.
+            turns.nanoTime(nanos);
+        }
         nmiMasked = content.nmiMasked();
         activity = content.waiting() ? Activity.WAITING : Activity.RUNNING;
         interruptsWaiting = false;

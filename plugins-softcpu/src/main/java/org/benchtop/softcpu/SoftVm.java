@@ -24,6 +24,7 @@ import org.benchtop.spi.cpu.InstructionCount;
 import org.benchtop.spi.event.Doorbell;
 import org.benchtop.spi.irq.IrqChip;
 import org.benchtop.spi.memory.MemoryAccess;
+import org.benchtop.spi.state.SavedState;
 import org.benchtop.spi.time.VirtualTime;
 import org.jspecify.annotations.Nullable;
 
@@ -258,6 +259,7 @@ final class SoftVm implements CpuVm {
     // ---- devices ----
 
     long portRead(Cpu c, int port, int size) {
+        c.debug.port(port, size);
         c.vcpu.counters().count(SoftExits.PIO_IN);
         c.vcpu.leaveGuest();
         try {
@@ -268,6 +270,7 @@ final class SoftVm implements CpuVm {
     }
 
     void portWrite(Cpu c, int port, int size, long value) {
+        c.debug.port(port, size);
         c.vcpu.counters().count(SoftExits.PIO_OUT);
         c.vcpu.leaveGuest();
         try {
@@ -362,11 +365,43 @@ final class SoftVm implements CpuVm {
         }
     }
 
+    /**
+     * Deterministic mode, between turns.
+     *
+     * @param nanos virtual time
+     * @param turn the processor whose turn it is
+     * @param left instructions of its turn
+     * @param random state of RDRAND
+     */
+    record CountedState(long nanos, int turn, long left, long random) {
+        static final int VERSION = 1;
+    }
+
+    @Override
+    public SavedState saveState() {
+        return turns == null ? SavedState.EMPTY : new SavedState(CountedState.VERSION, turns.save(random));
+    }
+
+    @Override
+    public void restoreState(SavedState state) {
+        if (turns == null) {
+            return;
+        }
+        if (state.version() > CountedState.VERSION || !(state.content() instanceof CountedState content)) {
+            throw BenchtopException.of(
+                    ErrorKind.UNSUPPORTED,
+                    name() + ": saved state of version " + state.version()
+                            + " is not one of accel soft with icount up to version " + CountedState.VERSION);
+        }
+        turns.restore(content);
+        random = content.random();
+    }
+
     // ---- watchpoints ----
 
-    /** Whether a linear page may not be accessed through the TLB. */
-    boolean watched(long linearPage) {
-        return hooks.watches(linearPage);
+    /** Whether a processor may not access a linear page through its TLB. */
+    boolean watched(Cpu c, long linearPage) {
+        return hooks.watches(linearPage) || c.debug.watches(linearPage);
     }
 
     /** Sets the watchpoints of all processors. */
@@ -424,12 +459,14 @@ final class SoftVm implements CpuVm {
     }
 
     void watchRead(Cpu c, long linear, int size) {
+        c.debug.access(linear, size, false);
         if (hooks.active()) {
             hooks.access(c, linear, size, false);
         }
     }
 
     void watchWrite(Cpu c, long linear, int size) {
+        c.debug.access(linear, size, true);
         if (hooks.active()) {
             hooks.access(c, linear, size, true);
         }

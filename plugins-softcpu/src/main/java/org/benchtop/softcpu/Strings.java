@@ -42,7 +42,12 @@ final class Strings {
 
     /** Repetitions go on to their end where each instruction counts as one. */
     private static boolean mayStop(Cpu c) {
-        return c.pending != 0 && c.vm.turns() == null;
+        return c.pending != 0 && (c.vm.turns() == null || trapped(c));
+    }
+
+    /** A repetition hit a watchpoint of the guest, which traps behind it. */
+    private static boolean trapped(Cpu c) {
+        return (c.pending & SoftVcpu.TRAP) != 0;
     }
 
     /** Whether to stop and come back to the instruction. */
@@ -169,7 +174,7 @@ final class Strings {
             advance(c, in, Cpu.RSI, step(c, size));
             counted(c, in, 1);
             count--;
-            if (count != 0 && run >= RUN) {
+            if (count != 0 && (run >= RUN || trapped(c))) {
                 run = 0;
                 if (interrupted(c, in)) {
                     return;
@@ -192,7 +197,7 @@ final class Strings {
                 Alu.flags(c, Alu.CMP, size, a, b);
                 return;
             }
-            if (run >= RUN) {
+            if (run >= RUN || trapped(c)) {
                 run = 0;
                 if (mayStop(c)) {
                     Alu.flags(c, Alu.CMP, size, a, b);
@@ -216,7 +221,7 @@ final class Strings {
                 Alu.flags(c, Alu.CMP, size, a, b);
                 return;
             }
-            if (run >= RUN) {
+            if (run >= RUN || trapped(c)) {
                 run = 0;
                 if (mayStop(c)) {
                     Alu.flags(c, Alu.CMP, size, a, b);

@@ -300,6 +300,9 @@ final class SystemInsns {
             c.mmu.flush();
             c.mmu.selectSet();
         }
+        if ((changed & Cpu.CR4_DE) != 0) {
+            c.debug.changed();
+        }
     }
 
     private static int debugRegister(Cpu c, Insn in) {
@@ -313,11 +316,7 @@ final class SystemInsns {
         if (number > 7) {
             throw c.ud();
         }
-        if ((c.dr[7] & 1 << 13) != 0) {
-            c.dr[7] &= ~(1L << 13);
-            c.dr[6] |= 1 << 13;
-            throw c.fault(CpuFault.DB);
-        }
+        c.debug.detect();
         return number;
     }
 
@@ -337,7 +336,7 @@ final class SystemInsns {
             value = number == 6 ? value & 0xe00f | DR6_FIXED & 0xffff_ffffL : value & 0xffff_2bff | DR7_FIXED;
         }
         c.dr[number] = value;
-        c.vcpu.debugRegistersChanged();
+        c.debug.changed();
     }
 
     // ---- groups ----

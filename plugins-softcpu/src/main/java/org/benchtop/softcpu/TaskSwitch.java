@@ -17,6 +17,7 @@ final class TaskSwitch {
     private static final int GENERAL = 40;
     private static final int SEGMENTS = 72;
     private static final int LDT = 96;
+    private static final int TRAP = 100;
     private static final int LAST_BYTE = 103;
     private static final int[] SEGMENT_ORDER = {Cpu.ES, Cpu.CS, Cpu.SS, Cpu.DS, Cpu.FS, Cpu.GS};
     private static final long BUSY_BIT = 1L << 41;
@@ -55,6 +56,7 @@ final class TaskSwitch {
         for (int i = 0; i < state.length; i++) {
             state[i] = read(c, tss, CR3 + 4 * i, 4);
         }
+        boolean trapped = (read(c, tss, TRAP, 1) & 1) != 0;
         save(c, reason);
         int oldSelector = c.selector[Cpu.TR];
         if (reason != Reason.CALL) {
@@ -68,6 +70,7 @@ final class TaskSwitch {
         }
         Segments.set(c, Cpu.TR, selector & ~3, descriptor | BUSY_BIT);
         c.cr0 |= Cpu.CR0_TS;
+        c.debug.taskSwitched(trapped);
         enter(c, state, reason);
     }
 

@@ -48,8 +48,10 @@ abstract class Term {
         @Nullable
         Block next(Cpu c) {
             c.rip = next;
+            // This is the instruction behind STI; STI itself sets it again.
+            c.inhibit = false;
             handler.execute(c, insn);
-            return null;
+            return c.cached(c.rip);
         }
     }
 

@@ -43,17 +43,32 @@ final class TranslatedInsns {
         if (isVector(in)) {
             return features.has(CpuFeatures.SSE2) && vector(in);
         }
-        if (in.operandSize == 2 || !in.memory && in.rm >= 16 || !isGroup(in) && in.reg >= 16) {
+        if (in.operandSize == 2 && !words(in) || !in.memory && in.rm >= 16 || !isGroup(in) && in.reg >= 16) {
             return false;
         }
         return in.map == 0 ? oneByte(in) : in.map == 1 && twoByte(in);
+    }
+
+    /** A string instruction: ends its block, and goes on behind it unless it was interrupted. */
+    static boolean isString(Insn in) {
+        return in.map == 0 && (in.opcode >= 0xa4 && in.opcode < 0xa8 || in.opcode >= 0xaa && in.opcode < 0xb0);
+    }
+
+    /** Whether a region may call the handler of an instruction that is not translated. */
+    static boolean callable(Insn in) {
+        if (in.codeSize != 8 || in.handler == null) {
+            return false;
+        }
+        // RDFSBASE to WRGSBASE: a region keeps the bases.
+        boolean bases = in.map == 1 && in.opcode == 0xae && !in.memory && in.pp == Insn.PP_F3;
+        return isString(in) || !in.ends() && !bases;
     }
 
     /** Whether ModRM.reg extends the opcode. */
     private static boolean isGroup(Insn in) {
         return in.map == 0
                 && switch (in.opcode) {
-                    case 0x80, 0x81, 0x83, 0xc0, 0xc1, 0xc6, 0xc7, 0xd0, 0xd1, 0xf6, 0xf7, 0xfe, 0xff -> true;
+                    case 0x80, 0x81, 0x83, 0xc0, 0xc1, 0xc6, 0xc7, 0xd0, 0xd1, 0xd3, 0xf6, 0xf7, 0xfe, 0xff -> true;
                     default -> false;
                 };
     }
@@ -79,6 +94,8 @@ final class TranslatedInsns {
             all |= 1 << Cpu.RAX;
         } else if (opcode == 0x99 || opcode == 0xf7 || opcode == 0xf6) {
             all |= 1 << Cpu.RAX | 1 << Cpu.RDX;
+        } else if (opcode == 0xd3) {
+            all |= 1 << Cpu.RCX;
         } else if (opcode > 0x90 && opcode < 0x98) {
             all |= 1 << Cpu.RAX;
         } else if (opcode >= 0x50 && opcode < 0x60 || opcode == 0x68 || opcode == 0x6a) {
@@ -121,6 +138,21 @@ final class TranslatedInsns {
                 || (in.opcode == 0x6f || in.opcode == 0x7f) && in.pp == Insn.PP_66;
     }
 
+    /** Instructions of 16 bits that are translated. */
+    private static boolean words(Insn in) {
+        if (in.map != 0 || in.size != 2) {
+            return false;
+        }
+        int opcode = in.opcode;
+        int ext = in.extension();
+        return switch (opcode) {
+            case 0x81, 0x83, 0x85, 0x89, 0x8b, 0xa9 -> true;
+            case 0xc7 -> ext == 0;
+            case 0xf7, 0xff -> ext < 2;
+            default -> opcode < 0x40 && (opcode & 7) < 6 || opcode >= 0xb8 && opcode < 0xc0;
+        };
+    }
+
     private static boolean oneByte(Insn in) {
         int opcode = in.opcode;
         int ext = in.extension();
@@ -154,6 +186,7 @@ final class TranslatedInsns {
             case 0x87 -> !in.memory;
             case 0x90 -> in.rm == 0 && !in.repe;
             case 0xc1, 0xd1 -> !in.memory && shifts(in, ext);
+            case 0xd3 -> !in.memory && ext >= 4;
             case 0xc6, 0xc7 -> ext == 0;
             case 0xf6 -> ext < 2 || ext < 4 && !in.memory;
             case 0xf7 -> ext < 2 || ext < 4 && !in.memory || ext == 4 || ext == 5;

@@ -1,9 +1,11 @@
 package org.benchtop.softcpu;
 
+import java.lang.classfile.Attributes;
 import java.lang.classfile.ClassFile;
 import java.lang.classfile.CodeBuilder;
 import java.lang.classfile.Label;
 import java.lang.classfile.Opcode;
+import java.lang.classfile.attribute.CodeAttribute;
 import java.lang.constant.ClassDesc;
 import java.lang.constant.ConstantDescs;
 import java.lang.constant.MethodTypeDesc;
@@ -24,8 +26,9 @@ import org.jspecify.annotations.Nullable;
  * Translates hot code of 64-bit mode to JVM bytecode, one hidden class per region. A region is a set of blocks that were
  * executed often and lead to each other by direct jumps and calls, entered at one of them; a return looks for the return
  * sites of the region's calls. Registers and flags are local variables; they are written back where the region is left: at a
- * jump out of it, at an instruction that is not translated, when somebody asks for the processor, and when an access misses
- * the TLB. In the last case the steps of the block execute the instruction, so that faults and devices are theirs alone.
+ * jump out of it, when somebody asks for the processor, and when an access misses the TLB. In the last case the steps of the
+ * block execute the instruction, so that faults and devices are theirs alone. Rarer instructions are not translated: the
+ * region calls their handlers, or is left before them.
  */
 final class Translator {
     /** Executions of a block before it is translated. */
@@ -35,6 +38,13 @@ final class Translator {
     private static final int COLD = 64;
 
     private static final int MAX_INSNS = 120;
+    /** The JVM compiles no method with more bytecode than this. */
+    private static final int MAX_CODE_BYTES = 8000;
+    /** Calls of handlers in a region: each stores and loads all registers. */
+    private static final int MAX_CALLS = 12;
+    /** Translated instructions for each call of a handler, at least. */
+    private static final int INSNS_PER_CALL = 3;
+
     private static final int MAX_PAGES = 4;
     private static final int MAX_RETURN_SITES = 8;
     /** Without a loop, fewer instructions do not pay for loading and storing all registers. */
@@ -104,6 +114,10 @@ final class Translator {
     private final List<Runnable> exits = new ArrayList<>();
     private int currentCount;
     private int insnCount;
+    private final int maxInsns;
+    private final boolean calls;
+    /** Instructions that are left to their handlers. */
+    private final List<Insn> called = new ArrayList<>();
     /** General registers that are read or written, and those that are written. */
     private int used;
 
@@ -115,7 +129,9 @@ final class Translator {
     private int knownKind = -1;
 
     @SuppressWarnings("NullAway.Init") // code and labels are set before anything is emitted
-    private Translator(SoftVm vm, Block entry) {
+    private Translator(SoftVm vm, Block entry, int maxInsns, boolean calls) {
+        this.maxInsns = maxInsns;
+        this.calls = calls;
         this.vm = vm;
         this.pages = vm.code();
         this.entry = entry;
@@ -128,8 +144,14 @@ final class Translator {
     /** Translates the code that starts with a block, if that pays, and makes processors use it. Any thread. */
     static void install(SoftVm vm, Block entry) {
         try {
-            Translation translation =
-                    entry.valid && entry.region == null ? new Translator(vm, entry).translate() : null;
+            if (!entry.valid || entry.region != null) {
+                return;
+            }
+            // Where time is counted, interrupts come at the ends of blocks only: a handler may ask for one inside.
+            Translation translation = vm.turns() == null ? translate(vm, entry, true) : null;
+            if (translation == null) {
+                translation = translate(vm, entry, false);
+            }
             if (translation != null) {
                 vm.code().install(entry, translation);
             }
@@ -143,13 +165,31 @@ final class Translator {
         }
     }
 
-    private @Nullable Translation translate() {
-        if (!worthwhile()) {
-            return null;
+    private static @Nullable Translation translate(SoftVm vm, Block entry, boolean calls) {
+        for (int max = MAX_INSNS; max > 1; max /= 2) {
+            Translator translator = new Translator(vm, entry, max, calls);
+            if (!translator.worthwhile()) {
+                return null;
+            }
+            byte[] bytes = translator.bytes();
+            if (codeBytes(bytes) < MAX_CODE_BYTES) {
+                return translator.define(bytes);
+            }
         }
+        return null;
+    }
+
+    private static int codeBytes(byte[] classFile) {
+        return ClassFile.of().parse(classFile).methods().stream()
+                .flatMap(method -> method.findAttribute(Attributes.code()).stream())
+                .mapToInt(CodeAttribute::codeLength)
+                .max()
+                .orElseThrow();
+    }
+
+    private byte[] bytes() {
         findUses();
-        byte[] bytes = ClassFile.of(
-                        ClassFile.DebugElementsOption.DROP_DEBUG, ClassFile.LineNumbersOption.DROP_LINE_NUMBERS)
+        return ClassFile.of(ClassFile.DebugElementsOption.DROP_DEBUG, ClassFile.LineNumbersOption.DROP_LINE_NUMBERS)
                 .build(
                         ClassDesc.of("org.benchtop.softcpu.Translated"),
                         c -> c.withSuperclass(REGION)
@@ -162,6 +202,9 @@ final class Translator {
                                                 .invokespecial(REGION, "<init>", ConstantDescs.MTD_void)
                                                 .return_())
                                 .withMethodBody("run", RUN, 0, this::emit));
+    }
+
+    private Translation define(byte[] bytes) {
         Region region;
         try {
             MethodHandles.Lookup hidden = LOOKUP.defineHiddenClass(bytes, false);
@@ -176,7 +219,7 @@ final class Translator {
                 elsewhere.add(c.block);
             }
         }
-        region.made(elsewhere.toArray(new Block[0]), insnCount);
+        region.made(elsewhere.toArray(new Block[0]), insnCount, called.toArray(new Insn[0]));
         return new Translation(region, chosen.stream().map(Chosen::block).toList());
     }
 
@@ -188,6 +231,7 @@ final class Translator {
 
     private boolean worthwhile() {
         int insns = 0;
+        int callCount = 0;
         boolean loops = false;
         Deque<Block> open = new ArrayDeque<>();
         open.add(entry);
@@ -196,7 +240,7 @@ final class Translator {
         while (!open.isEmpty()) {
             Block block = open.poll();
             if (found.containsKey(block.rip)
-                    || insns >= MAX_INSNS
+                    || insns >= maxInsns
                     || block.secondHost != 0
                     || !block.valid
                     || block.hooked) {
@@ -207,7 +251,15 @@ final class Translator {
                 continue;
             }
             int translated = 0;
-            while (translated < block.insns.length && supports(block.insns[translated])) {
+            int handlers = 0;
+            while (translated < block.insns.length) {
+                Insn in = block.insns[translated];
+                if (!supports(in)) {
+                    if (!calls || callCount + handlers == MAX_CALLS || !TranslatedInsns.callable(in)) {
+                        break;
+                    }
+                    handlers++;
+                }
                 translated++;
             }
             if (block == entry && translated < block.insns.length) {
@@ -220,6 +272,7 @@ final class Translator {
             hosts.put(page(block), block.host & Cpu.PAGE_MASK);
             chosen.add(new Chosen(block, translated));
             insns += translated;
+            callCount += handlers;
             if (translated < block.insns.length) {
                 continue;
             }
@@ -241,6 +294,9 @@ final class Translator {
             }
         }
         insnCount = insns;
+        if (insns < (INSNS_PER_CALL + 1) * callCount) {
+            return false;
+        }
         return loops || insns >= WORTHWHILE_INSNS;
     }
 
@@ -252,6 +308,9 @@ final class Translator {
         for (Chosen c : chosen) {
             for (int i = 0; i < c.translated; i++) {
                 Insn in = c.block.insns[i];
+                if (!supports(in)) {
+                    continue;
+                }
                 boolean vector = TranslatedInsns.isVector(in);
                 usesVectors |= vector;
                 if (in.memory) {
@@ -283,6 +342,9 @@ final class Translator {
         if (TranslatedInsns.isJump(last)) {
             return new long[] {last.next() + last.imm};
         }
+        if (TranslatedInsns.isString(last)) {
+            return new long[] {last.next()};
+        }
         return new long[0];
     }
 
@@ -306,17 +368,9 @@ final class Translator {
         }
         code.aload(C).getfield(CPU, "r", WORDS).astore(R);
         code.aload(C).getfield(CPU, "tlb", WORDS).astore(TLB);
-        for (int i = 0; i < 16; i++) {
-            if ((used & 1 << i) != 0) {
-                code.aload(R).loadConstant(i).laload().lstore(REGISTERS + 2 * i);
-            }
-        }
         segmentBase(usesFs, Cpu.FS, FS_BASE);
         segmentBase(usesGs, Cpu.GS, GS_BASE);
-        code.aload(C).getfield(CPU, "ccKind", I).istore(KIND);
-        code.aload(C).getfield(CPU, "ccRes", J).lstore(RES);
-        code.aload(C).getfield(CPU, "ccA", J).lstore(A);
-        code.aload(C).getfield(CPU, "ccB", J).lstore(B);
+        loadState();
         code.lconst_0().lstore(COUNT);
         for (int t : new int[] {RIP, ADDRESS, HOST, T0, T1, T2, LOW, HIGH}) {
             code.lconst_0().lstore(t);
@@ -330,6 +384,24 @@ final class Translator {
         code.labelBinding(stepsTail);
         code.aload(C).iconst_1().putfield(CPU, "leaveToSteps", Z);
         code.labelBinding(tail);
+        storeState();
+        code.aload(C).lload(RIP).putfield(CPU, "rip", J);
+        code.return_();
+    }
+
+    private void loadState() {
+        for (int i = 0; i < 16; i++) {
+            if ((used & 1 << i) != 0) {
+                code.aload(R).loadConstant(i).laload().lstore(REGISTERS + 2 * i);
+            }
+        }
+        code.aload(C).getfield(CPU, "ccKind", I).istore(KIND);
+        code.aload(C).getfield(CPU, "ccRes", J).lstore(RES);
+        code.aload(C).getfield(CPU, "ccA", J).lstore(A);
+        code.aload(C).getfield(CPU, "ccB", J).lstore(B);
+    }
+
+    private void storeState() {
         for (int i = 0; i < 16; i++) {
             if ((written & 1 << i) != 0) {
                 code.aload(R).loadConstant(i).lload(REGISTERS + 2 * i).lastore();
@@ -340,8 +412,24 @@ final class Translator {
         code.aload(C).lload(A).putfield(CPU, "ccA", J);
         code.aload(C).lload(B).putfield(CPU, "ccB", J);
         code.aload(C).dup().getfield(CPU, "instructions", J).lload(COUNT).ladd().putfield(CPU, "instructions", J);
-        code.aload(C).lload(RIP).putfield(CPU, "rip", J);
-        code.return_();
+    }
+
+    /** Lets an instruction's handler execute it. */
+    private void call(Insn in) {
+        int before = currentCount;
+        addCount(before);
+        storeState();
+        code.loadConstant((long) -before).lstore(COUNT);
+        code.aload(0).aload(C).loadConstant(called.size());
+        code.invokevirtual(REGION, "handle", MethodTypeDesc.of(Z, CPU, I));
+        called.add(in);
+        loadState();
+        knownKind = -1;
+        Label on = code.newLabel();
+        code.ifeq(on);
+        addCount(before + 1);
+        code.aload(C).getfield(CPU, "rip", J).lstore(RIP).goto_(tail);
+        code.labelBinding(on);
     }
 
     private void segmentBase(boolean isUsed, int seg, int local) {
@@ -384,6 +472,15 @@ final class Translator {
         for (int i = 0; i < part.translated; i++) {
             currentCount = i;
             Insn in = insns[i];
+            if (!supports(in)) {
+                call(in);
+                if (in.ends()) {
+                    currentCount = i + 1;
+                    go(in.rip, in.next());
+                    return;
+                }
+                continue;
+            }
             if (in.ends()) {
                 end(in, i);
                 return;
@@ -563,14 +660,14 @@ final class Translator {
         code.lload(REGISTERS + 2 * register);
     }
 
-    /** Sets a register of 1, 4 or 8 bytes from the stack. */
+    /** Sets a register of 1, 2, 4 or 8 bytes from the stack. */
     private void set(int register, int size) {
         if (size == 4) {
             code.loadConstant(0xffff_ffffL).land();
-        } else if (size == 1) {
-            code.loadConstant(0xffL).land();
+        } else if (size < 4) {
+            code.loadConstant(Cpu.mask(size)).land();
             get(register);
-            code.loadConstant(~0xffL).land().lor();
+            code.loadConstant(~Cpu.mask(size)).land().lor();
         }
         code.lstore(REGISTERS + 2 * register);
     }
@@ -793,6 +890,7 @@ final class Translator {
                 kind(Flags.LOGIC);
             }
             case 0xc1, 0xd1 -> shift(in, opcode == 0xd1 ? 1 : (int) in.imm);
+            case 0xd3 -> shiftByCl(in);
             case 0xc6, 0xc7 -> {
                 if (in.memory) {
                     memoryOperand(in, size, true);
@@ -962,6 +1060,53 @@ final class Translator {
         }
         kind(Flags.SHIFT);
         code.lload(RES);
+        set(in.rm, size);
+    }
+
+    /** A count of zero keeps the flags. */
+    private void shiftByCl(Insn in) {
+        int size = in.size;
+        Label keep = code.newLabel();
+        get(in.rm);
+        signExtend(size);
+        code.lstore(T0);
+        get(Cpu.RCX);
+        code.loadConstant(size == 8 ? 63L : 31L).land().lstore(T2);
+        code.lload(T2).lconst_0().lcmp().ifeq(keep);
+        switch (in.extension()) {
+            case 5 -> {
+                code.lload(T0);
+                if (size == 4) {
+                    code.loadConstant(0xffff_ffffL).land();
+                }
+                code.lstore(T1);
+                code.lload(T1).lload(T2).l2i().lushr();
+                signExtend(size);
+                code.lstore(RES);
+                code.lload(T1).lload(T2).l2i().iconst_1().isub().lushr();
+                code.lconst_1().land().lstore(B);
+                code.lload(T0).loadConstant(63).lushr().lstore(A);
+            }
+            case 7 -> {
+                code.lload(T0).lload(T2).l2i().lshr().lstore(RES);
+                code.lload(T0).lload(T2).l2i().iconst_1().isub().lshr();
+                code.lconst_1().land().lstore(B);
+                code.lconst_0().lstore(A);
+            }
+            default -> {
+                code.lload(T0).lload(T2).l2i().lshl();
+                signExtend(size);
+                code.lstore(RES);
+                code.lload(T0).loadConstant(8 * size).lload(T2).l2i().isub().lushr();
+                code.lconst_1().land().lstore(B);
+                code.lload(RES).loadConstant(63).lushr().lload(B).lxor().lstore(A);
+            }
+        }
+        kind(Flags.SHIFT);
+        code.lload(RES).lstore(T0);
+        code.labelBinding(keep);
+        knownKind = -1;
+        code.lload(T0);
         set(in.rm, size);
     }
 

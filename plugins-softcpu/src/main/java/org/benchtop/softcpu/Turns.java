@@ -217,6 +217,23 @@ final class Turns implements VirtualTime {
         notifyAll();
     }
 
+    synchronized SoftVm.CountedState save(long random) {
+        return new SoftVm.CountedState(nanoTime(), turn, left, random);
+    }
+
+    synchronized void restore(SoftVm.CountedState state) {
+        turn = state.turn();
+        left = state.left();
+        nanoTime(state.nanos());
+    }
+
+    /** Sets virtual time, however many instructions processors have executed. */
+    synchronized void nanoTime(long nanos) {
+        Cpu c = holder();
+        base = nanos - (c == null ? 0 : c.instructions);
+        notifyAll();
+    }
+
     /** The first processor begins. */
     synchronized void reset() {
         SoftVcpu first = vm.vcpu(0);

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Random;
 import org.benchtop.spi.cpu.VcpuExit;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.Test;
 class HostDifferentialTest {
     private static final int SEQUENCES = Integer.getInteger("softcpu.sequences", 20_000);
     private static final long SEED = Long.getLong("softcpu.seed", 20261130L);
+    private static final int NIGHTLY_SEQUENCES = 1_000_000;
     private static final int MAX_LENGTH = 8;
     private static final long CODE_GPA = 0x10_0000;
     private static final long DATA_GPA = 0x10_2000;
@@ -134,6 +136,19 @@ class HostDifferentialTest {
 
     @Test
     void randomIntegerSequencesAgreeWithTheHost() {
+        compare(SEQUENCES, SEED);
+    }
+
+    /** Other sequences in each run, unless {@code -Dsoftcpu.seed} says which. */
+    @Test
+    @Tag("nightly")
+    void aMillionOtherSequencesAgreeWithTheHost() {
+        long seed = Long.getLong("softcpu.seed", System.currentTimeMillis());
+        System.out.println("softcpu.seed=" + seed);
+        compare(NIGHTLY_SEQUENCES, seed);
+    }
+
+    private static void compare(int sequences, long seed) {
         assumeTrue(HostProcessor.available(), "needs Linux on x86-64");
         try (TestMachine machine = new TestMachine();
                 HostProcessor host = new HostProcessor()) {
@@ -141,8 +156,8 @@ class HostDifferentialTest {
             machine.map(host.code.address(), CODE_GPA, 4096, 7);
             machine.map(host.data.address(), DATA_GPA, 4096, 7);
             machine.map(STACK, STACK_GPA, 4096, 7);
-            for (int i = 0; i < SEQUENCES; i++) {
-                Random random = new Random(SEED + i);
+            for (int i = 0; i < sequences; i++) {
+                Random random = new Random(seed + i);
                 InsnGenerator generator = new InsnGenerator(random, HostProcessor.features());
                 List<byte[]> sequence = generator.next(MAX_LENGTH);
                 Start start = start(random, host.data.address());
@@ -150,7 +165,7 @@ class HostDifferentialTest {
                     List<byte[]> smallest = minimise(machine, host, sequence, start);
                     String difference = compare(machine, host, smallest, start);
                     HexFormat hex = HexFormat.ofDelimiter(" ");
-                    fail("seed " + (SEED + i) + ": "
+                    fail("seed " + (seed + i) + ": "
                             + smallest.stream().map(hex::formatHex).toList() + difference
                             + " from "
                             + java.util.Arrays.stream(start.registers)

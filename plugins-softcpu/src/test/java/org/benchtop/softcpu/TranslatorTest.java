@@ -14,12 +14,14 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import org.benchtop.spi.cpu.VcpuExit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Translated code does what the steps of blocks do. */
 class TranslatorTest {
     private static final int LOOPS = Integer.getInteger("softcpu.loops", 300);
     private static final long SEED = Long.getLong("softcpu.seed", 20261130L);
+    private static final int NIGHTLY_LOOPS = 20_000;
     private static final long CODE = 0x10_0000;
     private static final long DATA = 0x11_0000;
     private static final long STACK = 0x12_0800;
@@ -59,6 +61,19 @@ class TranslatorTest {
 
     @Test
     void loopsEndInTheSameStateAsWithoutTranslation() {
+        compareLoops(LOOPS, SEED);
+    }
+
+    /** Other loops in each run, unless {@code -Dsoftcpu.seed} says which. */
+    @Test
+    @Tag("nightly")
+    void thousandsOfOtherLoopsEndInTheSameStateAsWithoutTranslation() {
+        long seed = Long.getLong("softcpu.seed", System.currentTimeMillis());
+        System.out.println("softcpu.seed=" + seed);
+        compareLoops(NIGHTLY_LOOPS, seed);
+    }
+
+    private static void compareLoops(int loops, long seed) {
         try (TestMachine plain = new TestMachine();
                 TestMachine translating = new TestMachine()) {
             plain.vm.hot(-1);
@@ -69,8 +84,8 @@ class TranslatorTest {
                 machine.map(DATA, DATA, 0x1000, 3);
                 machine.map(STACK & -4096, STACK & -4096, 0x1000, 3);
             }
-            for (int i = 0; i < LOOPS; i++) {
-                Random random = new Random(SEED + i);
+            for (int i = 0; i < loops; i++) {
+                Random random = new Random(seed + i);
                 byte[] code = loop(new InsnGenerator(random, EVERYTHING).bare(6));
                 long[] registers = random.longs(16).toArray();
                 registers[15] = DATA;
@@ -83,7 +98,7 @@ class TranslatorTest {
 
                 if (!Arrays.equals(expected, actual)
                         || plain.ram.asSlice(DATA, 4096).mismatch(translating.ram.asSlice(DATA, 4096)) >= 0) {
-                    fail("seed " + (SEED + i) + ": "
+                    fail("seed " + (seed + i) + ": "
                             + HexFormat.ofDelimiter(" ").formatHex(code) + "\nsteps      " + hex(expected)
                             + "\ntranslated " + hex(actual));
                 }

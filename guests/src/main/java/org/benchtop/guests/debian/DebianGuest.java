@@ -31,7 +31,7 @@ public final class DebianGuest {
     private static final String INITRD = "initrd.cpio";
     private static final String NOTE = "description";
     /** Changes when the same options give other files. */
-    private static final String FORMAT = "2";
+    private static final String FORMAT = "3";
 
     private static final List<String> LEFT_OUT =
             List.of("usr/share/doc/", "usr/share/man/", "usr/share/info/", "usr/share/locale/", "usr/share/lintian/");

@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -29,8 +30,13 @@ final class KernelModules {
             Pattern.compile("(?:usr/)?lib/modules/[^/]+/(.*/)?([^/]+)\\.ko(\\.[a-z0-9]+)?");
     private static final Pattern BUILTIN = Pattern.compile("(?:usr/)?lib/modules/[^/]+/modules\\.builtin");
 
+    /** Changes when the cached list gets other fields. */
+    private static final String FORMAT = "2 ";
+
     private final Map<String, Module> modules;
     private final Set<String> builtin;
+    /** Names of modules by their other names. */
+    private final Map<String, List<String>> aliases = new HashMap<>();
 
     /**
      * One module.
@@ -42,6 +48,10 @@ final class KernelModules {
     private KernelModules(Map<String, Module> modules, Set<String> builtin) {
         this.modules = modules;
         this.builtin = builtin;
+        modules.forEach((name, module) -> module.info()
+                .aliases()
+                .forEach(alias ->
+                        aliases.computeIfAbsent(alias, any -> new ArrayList<>()).add(name)));
     }
 
     static boolean isModule(String path) {
@@ -59,7 +69,7 @@ final class KernelModules {
 
     /** Reads all modules of a kernel's packages, or the cached list of them. */
     static KernelModules of(Cache cache, List<Path> debs) {
-        StringBuilder names = new StringBuilder();
+        StringBuilder names = new StringBuilder(FORMAT);
         debs.forEach(deb -> names.append(deb.getFileName()).append(' '));
         Path index = cache.path("modules", Cache.hash(names.toString()).substring(0, 32));
         if (!Files.isRegularFile(index)) {
@@ -81,7 +91,8 @@ final class KernelModules {
                     ModuleInfo info = read(path, data);
                     lines.append("module\t").append(path).append('\t');
                     lines.append(String.join(",", info.depends())).append('\t');
-                    lines.append(String.join(",", info.softBefore())).append('\n');
+                    lines.append(String.join(",", info.softBefore())).append('\t');
+                    lines.append(String.join(",", info.aliases())).append('\n');
                 } else if (entry.isFile() && BUILTIN.matcher(path).matches()) {
                     new String(data.readAllBytes(), StandardCharsets.UTF_8)
                             .lines()
@@ -113,8 +124,9 @@ final class KernelModules {
         Set<String> builtin = new HashSet<>();
         for (String line : lines) {
             String[] fields = line.split("\t", -1);
-            if (fields[0].equals("module") && fields.length == 4) {
-                modules.put(name(fields[1]), new Module(fields[1], new ModuleInfo(words(fields[2]), words(fields[3]))));
+            if (fields[0].equals("module") && fields.length == 5) {
+                ModuleInfo info = new ModuleInfo(words(fields[2]), words(fields[3]), words(fields[4]));
+                modules.put(name(fields[1]), new Module(fields[1], info));
             } else if (fields[0].equals("builtin") && fields.length == 2) {
                 String file = fields[1].substring(fields[1].lastIndexOf('/') + 1);
                 builtin.add(ModuleInfo.normal(file.replaceFirst("\\.ko.*$", "")));
@@ -150,9 +162,27 @@ final class KernelModules {
         if (module == null || order.containsKey(name) || !way.add(name)) {
             return;
         }
-        module.info().softBefore().forEach(other -> add(other, order, way));
+        for (String other : module.info().softBefore()) {
+            named(other).forEach(real -> add(real, order, way));
+        }
         module.info().depends().forEach(other -> add(other, order, way));
         order.put(name, module.path());
+    }
+
+    /**
+     * The modules of a name: itself, or those with that alias. Of several implementations the generic one is enough, and runs
+     * on every processor.
+     */
+    private List<String> named(String name) {
+        if (modules.containsKey(name) || builtin.contains(name)) {
+            return List.of(name);
+        }
+        List<String> others = aliases.getOrDefault(name, List.of());
+        return others.stream()
+                .filter(other -> other.endsWith("_generic"))
+                .findFirst()
+                .map(List::of)
+                .orElse(others);
     }
 
     private String similar(String name) {

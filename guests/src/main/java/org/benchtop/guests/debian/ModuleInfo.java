@@ -8,14 +8,18 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.regex.Pattern;
 
 /**
  * What a kernel module says about itself in its section {@code .modinfo}.
  *
  * @param depends modules that must be there before
- * @param softBefore modules that should be there before (softdep pre)
+ * @param softBefore modules that should be there before (softdep pre), by name or alias
+ * @param aliases other names, without those that are patterns of devices
  */
-record ModuleInfo(List<String> depends, List<String> softBefore) {
+record ModuleInfo(List<String> depends, List<String> softBefore, List<String> aliases) {
+    private static final Pattern PLAIN_NAME = Pattern.compile("[A-Za-z0-9_-]+");
+
     private static final int SECTION_HEADERS_AT = 0x28;
     private static final int SECTION_HEADER_SIZE_AT = 0x3a;
     private static final int SECTION_HEADER_BYTES = 64;
@@ -64,14 +68,20 @@ record ModuleInfo(List<String> depends, List<String> softBefore) {
     private static ModuleInfo ofWords(String words) {
         List<String> depends = new ArrayList<>();
         List<String> soft = new ArrayList<>();
+        List<String> aliases = new ArrayList<>();
         for (String word : words.split("\0", -1)) {
             if (word.startsWith("depends=")) {
                 addNames(word.substring("depends=".length()).split(",", -1), depends);
             } else if (word.startsWith("softdep=")) {
                 addSoft(word.substring("softdep=".length()), soft);
+            } else if (word.startsWith("alias=")) {
+                String alias = word.substring("alias=".length());
+                if (PLAIN_NAME.matcher(alias).matches()) {
+                    aliases.add(normal(alias));
+                }
             }
         }
-        return new ModuleInfo(List.copyOf(depends), List.copyOf(soft));
+        return new ModuleInfo(List.copyOf(depends), List.copyOf(soft), List.copyOf(aliases));
     }
 
     private static void addSoft(String text, List<String> soft) {

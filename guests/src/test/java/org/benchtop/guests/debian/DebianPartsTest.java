@@ -119,11 +119,21 @@ class DebianPartsTest {
                 .file(base + "kernel/b/virtio-ring.ko", 0644, FakeDeb.module("depends=virtio"))
                 .file(base + "kernel/c/ext9.ko", 0644, FakeDeb.module("depends=", "softdep=pre: crc"))
                 .file(base + "kernel/c/crc.ko", 0644, FakeDeb.module())
+                .file(base + "kernel/c/ext8.ko", 0644, FakeDeb.module("depends=", "softdep=pre: crypto-sum"))
+                .file(base + "kernel/c/sum_generic.ko", 0644, FakeDeb.module("alias=crypto-sum", "alias=pci:v*"))
+                .file(base + "kernel/c/sum_intel.ko", 0644, FakeDeb.module("alias=crypto-sum"))
                 .file(base + "kernel/d/ring1.ko", 0644, FakeDeb.module("depends=ring2"))
                 .file(base + "kernel/d/ring2.ko", 0644, FakeDeb.module("depends=ring1"))
                 .file(base + "modules.builtin", "kernel/fs/ext4/ext4.ko\n")
                 .write(folder.resolve("linux.deb"), "xz");
         return KernelModules.of(new Cache(folder.resolve("cache")), List.of(deb));
+    }
+
+    @Test
+    void softDependencyByAliasTakesTheGenericImplementation() throws IOException {
+        assertEquals(
+                List.of("sum_generic", "ext8"),
+                List.copyOf(modules().closure(List.of("ext8")).keySet()));
     }
 
     @Test

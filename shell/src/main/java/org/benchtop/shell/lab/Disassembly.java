@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalLong;
+import org.benchtop.engine.asm.Instruction;
 import org.benchtop.guests.GuestImage;
-import org.benchtop.shell.asm.Instruction;
 import org.benchtop.shell.jshell.SnippetNames;
 
 /**

@@ -1,6 +1,6 @@
 package org.benchtop.shell.lab;
 
-import org.benchtop.shell.asm.Instruction;
+import org.benchtop.engine.asm.Instruction;
 import org.benchtop.spi.cpu.Registers;
 
 /**

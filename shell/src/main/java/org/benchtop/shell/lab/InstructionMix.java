@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
-import org.benchtop.shell.asm.Disassembler;
+import org.benchtop.engine.asm.Disassembler;
 import org.benchtop.spi.cpu.InstructionCount;
 
 /**

@@ -1,5 +1,7 @@
 package org.benchtop.spi.cpu;
 
+import java.util.HexFormat;
+
 /**
  * What vCPUs call when guest code touches something that is not memory. Called on vCPU threads; never throws.
  *
@@ -45,4 +47,16 @@ public interface CpuHost {
 
     /** A write of an MSR that the engine does not know; false injects #GP. */
     boolean writeMsr(int vcpu, int msr, long value);
+
+    /**
+     * An instruction as text, for reports.
+     *
+     * @param code begins with the instruction and may go on behind it
+     * @param address of the first byte
+     * @param bits 16, 32 or 64
+     * @return the instruction in Intel syntax, or the bytes where the host has no disassembler
+     */
+    default String disassemble(byte[] code, long address, int bits) {
+        return HexFormat.ofDelimiter(" ").formatHex(code);
+    }
 }

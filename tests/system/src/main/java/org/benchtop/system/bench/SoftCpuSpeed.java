@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.benchtop.engine.Machine;
 import org.benchtop.engine.config.MachineSpec;
@@ -73,6 +74,9 @@ public final class SoftCpuSpeed {
             new Loop('k', "syscalls", 80_000));
 
     private static final int REPETITIONS = 24;
+    /** No loop has code there. */
+    private static final long UNUSED_CODE = 0x700_0000;
+
     private static final int TCG_REPETITIONS = 6;
 
     /** A line of the guest, and when it came. */
@@ -123,8 +127,14 @@ public final class SoftCpuSpeed {
     /** Runs until enough lines have come that {@code wanted} accepts, or the guest powers off. */
     private List<Mark> soft(MachineSpec spec, Predicate<String> wanted, int count)
             throws IOException, InterruptedException {
+        return soft(spec, wanted, count, m -> {});
+    }
+
+    private List<Mark> soft(MachineSpec spec, Predicate<String> wanted, int count, Consumer<Machine> beforeStart)
+            throws IOException, InterruptedException {
         List<Mark> marks = new ArrayList<>();
         try (Machine m = Machine.create(spec, plugins)) {
+            beforeStart.accept(m);
             ConsoleBuffer console = m.chardev("tty0").orElseThrow().console().orElseThrow();
             long start = System.nanoTime();
             m.start();
@@ -312,6 +322,55 @@ public final class SoftCpuSpeed {
         System.out.printf(Locale.ROOT, "geometric mean %.2f, worst %.2f%n", Math.exp(logs / figures.size()), worst);
     }
 
+    // ---- hooks ----
+
+    /** The same loops while a callback waits on an instruction that the guest never executes. */
+    private void hooks(int rounds, String letters) throws IOException, InterruptedException {
+        Map<Loop, long[]> best = new LinkedHashMap<>();
+        for (int round = 0; round < rounds; round++) {
+            for (Loop loop : LOOPS) {
+                if (letters.indexOf(loop.letter) < 0) {
+                    continue;
+                }
+                long[] nanos = best.computeIfAbsent(loop, any -> new long[] {Long.MAX_VALUE, Long.MAX_VALUE});
+                for (int hooked = 0; hooked < 2; hooked++) {
+                    MachineSpec spec = machine("k" + loop.letter + round + hooked, true)
+                            .kernel(elf, Optional.empty(), loop.letter + " " + loop.iterations + " " + REPETITIONS)
+                            .build();
+                    List<Mark> marks = soft(
+                            spec,
+                            SoftCpuSpeed::checksum,
+                            REPETITIONS,
+                            hooked == 0 ? m -> {} : SoftCpuSpeed::hookUnused);
+                    nanos[hooked] = Math.min(
+                            nanos[hooked],
+                            repetitions(marks).stream().min(Long::compare).orElseThrow());
+                }
+            }
+        }
+        System.out.printf(Locale.ROOT, "%-14s %12s %12s %6s%n", "hot loop", "plain CPU ms", "hooked", "ratio");
+        double logs = 0;
+        for (Map.Entry<Loop, long[]> entry : best.entrySet()) {
+            long[] nanos = entry.getValue();
+            double ratio = (double) nanos[1] / nanos[0];
+            logs += Math.log(ratio);
+            System.out.printf(
+                    Locale.ROOT,
+                    "%-14s %12.1f %12.1f %6.2f%n",
+                    entry.getKey().name,
+                    nanos[0] / 1e6,
+                    nanos[1] / 1e6,
+                    ratio);
+        }
+        System.out.printf(Locale.ROOT, "unused callbacks: %.2f times the time without%n", Math.exp(logs / best.size()));
+    }
+
+    private static void hookUnused(Machine m) {
+        m.cpuVm().onExec(UNUSED_CODE, (vcpu, rip, code) -> {
+            throw new IllegalStateException("executed");
+        });
+    }
+
     // ---- Linux ----
 
     private void linux(int rounds, boolean jit) throws IOException, InterruptedException {
@@ -435,7 +494,7 @@ public final class SoftCpuSpeed {
                 .waitFor();
     }
 
-    /** Arguments: the ELF of the hot loops; loops, linux, all or their steps-only forms; rounds; letters of loops. */
+    /** Arguments: the ELF of the hot loops; loops, hooks, linux, or all of loops and linux; rounds; letters of loops. */
     public static void main(String[] args) throws IOException, InterruptedException {
         String what = args.length > 1 ? args[1] : "all";
         int rounds = args.length > 2 ? Integer.parseInt(args[2]) : 3;
@@ -444,6 +503,10 @@ public final class SoftCpuSpeed {
         runFirst();
         try (PluginRegistry plugins = PluginRegistry.builtIn()) {
             SoftCpuSpeed speed = new SoftCpuSpeed(Path.of(args[0]), plugins);
+            if (what.equals("hooks")) {
+                speed.hooks(rounds, letters);
+                return;
+            }
             if (!what.equals("linux")) {
                 speed.loops(rounds, letters, jit);
                 jvm();

@@ -1,4 +1,4 @@
-package org.benchtop.shell.asm;
+package org.benchtop.engine.asm;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;

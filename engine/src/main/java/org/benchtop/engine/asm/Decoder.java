@@ -1,11 +1,11 @@
-package org.benchtop.shell.asm;
+package org.benchtop.engine.asm;
 
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
-import org.benchtop.shell.asm.OpcodeTable.Encoding;
-import org.benchtop.shell.asm.OpcodeTable.Entry;
+import org.benchtop.engine.asm.OpcodeTable.Encoding;
+import org.benchtop.engine.asm.OpcodeTable.Entry;
 
 /** Decodes one instruction: prefixes, opcode, ModRM, operands. */
 final class Decoder {

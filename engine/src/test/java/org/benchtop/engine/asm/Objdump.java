@@ -1,4 +1,4 @@
-package org.benchtop.shell.asm;
+package org.benchtop.engine.asm;
 
 import java.io.BufferedReader;
 import java.io.IOException;

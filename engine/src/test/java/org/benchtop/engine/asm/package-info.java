@@ -1,5 +1,5 @@
 /** Tests of the disassembler. */
 @NullMarked
-package org.benchtop.shell.asm;
+package org.benchtop.engine.asm;
 
 import org.jspecify.annotations.NullMarked;

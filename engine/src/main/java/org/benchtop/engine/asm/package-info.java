@@ -1,5 +1,5 @@
 /** An x86 disassembler in Intel syntax. */
 @NullMarked
-package org.benchtop.shell.asm;
+package org.benchtop.engine.asm;
 
 import org.jspecify.annotations.NullMarked;
