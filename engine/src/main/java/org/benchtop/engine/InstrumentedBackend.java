@@ -1,6 +1,12 @@
 package org.benchtop.engine;
 
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
 import jdk.jfr.FlightRecorder;
+import org.benchtop.spi.BenchtopException;
+import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockCapabilities;
 import org.benchtop.spi.block.BlockCompletion;
@@ -16,9 +22,23 @@ import org.jspecify.annotations.Nullable;
 
 /** Counts and times what a device asks of its drive, the same way for every device and backend. */
 final class InstrumentedBackend implements BlockBackend {
+    /** The queue of a backend that is gone. */
+    private static final BlockQueue LOST = new BlockQueue() {
+        @Override
+        public void submit(BlockRequest request, BlockCompletion completion) {
+            completion.completed(request, BlockStatus.IO_ERROR);
+        }
+
+        @Override
+        public void close() {}
+    };
+
     private final Machine machine;
     private final String drive;
-    private final BlockBackend inner;
+    /** Guarded by this. */
+    private final List<Queue> queues = new ArrayList<>();
+
+    private volatile BlockBackend inner;
     private final Kind reads;
     private final Kind writes;
     private final Kind flushes;
@@ -73,8 +93,39 @@ final class InstrumentedBackend implements BlockBackend {
     }
 
     @Override
-    public BlockQueue openQueue(EventLoop loop) {
-        return new Queue(inner.openQueue(loop));
+    public synchronized BlockQueue openQueue(EventLoop loop) {
+        Queue queue = new Queue(loop, inner.openQueue(loop));
+        queues.add(queue);
+        return queue;
+    }
+
+    /**
+     * Puts another backend in the place of the present one, which is closed first so that both may use one file. Nothing
+     * is in flight and nothing is submitted meanwhile; queues stay as devices know them.
+     *
+     * @param next opens the new one
+     * @param former opens the present one again, if {@code next} fails
+     */
+    synchronized void replace(Supplier<BlockBackend> next, Supplier<BlockBackend> former) {
+        queues.forEach(queue -> queue.move(Optional.empty()));
+        try {
+            inner.close();
+            inner = next.get();
+        } catch (RuntimeException e) {
+            try {
+                inner = former.get();
+            } catch (RuntimeException lost) {
+                e.addSuppressed(lost);
+                throw BenchtopException.of(
+                        ErrorKind.HOST,
+                        "drive " + drive + " is lost until the machine is made anew, all its requests fail: "
+                                + lost.getMessage(),
+                        e);
+            }
+            queues.forEach(queue -> queue.move(Optional.of(inner)));
+            throw e;
+        }
+        queues.forEach(queue -> queue.move(Optional.of(inner)));
     }
 
     @Override
@@ -87,11 +138,21 @@ final class InstrumentedBackend implements BlockBackend {
     public void close() {}
 
     private final class Queue implements BlockQueue {
-        private final BlockQueue queue;
+        private final EventLoop loop;
+        private BlockQueue queue;
         private @Nullable Pending free;
 
-        Queue(BlockQueue queue) {
+        Queue(EventLoop loop, BlockQueue queue) {
+            this.loop = loop;
             this.queue = queue;
+        }
+
+        /** Leaves the present backend for another one, or for none. */
+        void move(Optional<BlockBackend> to) {
+            loop.call(() -> {
+                queue.close();
+                queue = to.isPresent() ? to.get().openQueue(loop) : LOST;
+            });
         }
 
         @Override
@@ -119,6 +180,9 @@ final class InstrumentedBackend implements BlockBackend {
 
         @Override
         public void close() {
+            synchronized (InstrumentedBackend.this) {
+                queues.remove(this);
+            }
             queue.close();
         }
     }

@@ -4,6 +4,7 @@ import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -60,6 +61,7 @@ import org.benchtop.spi.host.HostServices;
 import org.benchtop.spi.irq.IrqChip;
 import org.benchtop.spi.memory.GuestMemory;
 import org.benchtop.spi.net.NetBackend;
+import org.benchtop.spi.state.SavedState;
 import org.benchtop.spi.time.Clock;
 import org.benchtop.spi.time.VirtualTime;
 import org.jspecify.annotations.Nullable;
@@ -368,6 +370,67 @@ public final class Machine implements AutoCloseable {
         }
     }
 
+    /**
+     * The states of some devices of a paused machine, by id in the machine's order.
+     *
+     * @throws BenchtopException if the machine is not paused or has no such device
+     */
+    public Map<String, SavedState> saveDevices(Collection<String> ids) {
+        lifecycle.lock();
+        try {
+            if (state != MachineState.PAUSED) {
+                throw wrongState("save devices");
+            }
+            checkIds(ids);
+            Map<String, SavedState> states = new LinkedHashMap<>();
+            devices.forEach((id, attached) -> {
+                if (ids.contains(id)) {
+                    states.put(id, attached.device().saveState());
+                }
+            });
+            return states;
+        } finally {
+            lifecycle.unlock();
+        }
+    }
+
+    /**
+     * Resets some devices of a paused machine and gives them states of {@link #saveDevices}.
+     *
+     * @throws BenchtopException if the machine is not paused, has no such device, or a state is of another device
+     */
+    public void restoreDevices(Map<String, SavedState> states) {
+        lifecycle.lock();
+        try {
+            if (state != MachineState.PAUSED) {
+                throw wrongState("restore devices");
+            }
+            checkIds(states.keySet());
+            devices.forEach((id, attached) -> {
+                if (states.containsKey(id)) {
+                    attached.device().reset();
+                }
+            });
+            devices.forEach((id, attached) -> {
+                SavedState saved = states.get(id);
+                if (saved != null) {
+                    attached.device().restoreState(saved);
+                }
+            });
+        } finally {
+            lifecycle.unlock();
+        }
+    }
+
+    private void checkIds(Collection<String> ids) {
+        for (String id : ids) {
+            if (!devices.containsKey(id)) {
+                throw BenchtopException.config("machine " + name() + " has no device \"" + id + "\" (devices: "
+                        + String.join(", ", devices.keySet()) + ")");
+            }
+        }
+    }
+
     private void pauseFor(String reason, long run) {
         lifecycle.lock();
         try {
@@ -505,6 +568,36 @@ public final class Machine implements AutoCloseable {
                 }
                 case PAUSED -> resetAll();
                 case CLOSED -> throw wrongState("reset");
+            }
+        } finally {
+            lifecycle.unlock();
+        }
+    }
+
+    /**
+     * Takes an external snapshot of a drive, also while the machine runs: a new qcow2 image, the overlay, gets everything
+     * that is written from now on, over what the drive has had, which stays as it is at this moment, with every request
+     * that has been completed and none that has not. The guest notices a short pause. The machine's specification still
+     * names the file of before.
+     *
+     * @param drive a drive of a device, of type {@code file}, {@code qcow2} or {@code phy}
+     * @param overlay the new image, which must not exist; relative to the machine's folder
+     */
+    public void snapshotDrive(String drive, Path overlay) {
+        lifecycle.lock();
+        try {
+            refuseClosed();
+            DriveOverlay plan = parts.planOverlay(drive, resolve(overlay));
+            boolean running = state == MachineState.RUNNING;
+            if (running) {
+                pause();
+            }
+            try {
+                parts.putOverlay(drive, plan);
+            } finally {
+                if (running) {
+                    resume();
+                }
             }
         } finally {
             lifecycle.unlock();

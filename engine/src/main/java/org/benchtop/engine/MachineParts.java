@@ -1,7 +1,9 @@
 package org.benchtop.engine;
 
+import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -12,6 +14,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -47,6 +50,7 @@ import org.benchtop.spi.guest.BootFiles;
 import org.benchtop.spi.guest.BootSourceContext;
 import org.benchtop.spi.guest.BootSourceType;
 import org.benchtop.spi.host.HostServices;
+import org.benchtop.spi.image.ImageCreation;
 import org.benchtop.spi.memory.MemoryRegion;
 import org.benchtop.spi.net.NetBackend;
 import org.benchtop.spi.net.NetBackendType;
@@ -64,6 +68,10 @@ final class MachineParts implements AutoCloseable {
     private final LinuxHost host = new LinuxHost();
     private final Map<String, LinuxEventLoop> loops = new LinkedHashMap<>();
     private final Map<String, BlockBackend> drives = new LinkedHashMap<>();
+    /** What devices have taken, and what their drives are now. */
+    private final Map<String, InstrumentedBackend> taken = new HashMap<>();
+
+    private final Map<String, EntrySpec> overlays = new HashMap<>();
     private final Set<String> opening = new LinkedHashSet<>();
     private final Map<String, Chardev> chardevs = new LinkedHashMap<>();
     private final Map<String, NetBackend> netdevs = new LinkedHashMap<>();
@@ -342,8 +350,69 @@ final class MachineParts implements AutoCloseable {
     BlockBackend takeDrive(String name, String user) {
         BlockBackend backend = openDrive(name);
         use("drive", name, user);
-        return new InstrumentedBackend(
+        InstrumentedBackend instrumented = new InstrumentedBackend(
                 machine, name, backend, machine.statistics().entry(name));
+        taken.put(name, instrumented);
+        return instrumented;
+    }
+
+    /** What a snapshot of a drive into a new image will be; refuses what cannot be, without changing anything. */
+    DriveOverlay planOverlay(String name, Path file) {
+        if (!taken.containsKey(name)) {
+            throw BenchtopException.config("there is no drive \"" + name + "\" that a device uses (drives: "
+                    + String.join(", ", taken.keySet().stream().sorted().toList()) + ")");
+        }
+        if (drive(name).capabilities().readOnly()) {
+            throw BenchtopException.config("drive " + name + ": is read-only, so there is nothing to snapshot");
+        }
+        if (Files.exists(file)) {
+            throw BenchtopException.config(file + ": exists; a snapshot makes a new image");
+        }
+        return DriveOverlay.over(name, entry(name), spec.baseDir(), file);
+    }
+
+    /** Carries out a plan while devices stand still. */
+    void putOverlay(String name, DriveOverlay plan) {
+        EntrySpec before = entry(name);
+        plugins.imageFormat("qcow2")
+                .create(
+                        new ImageCreation(
+                                plan.file(),
+                                drive(name).capabilities().sizeBytes(),
+                                Optional.of(plan.backing()),
+                                Map.of()),
+                        new EntryContext(machine, name));
+        try {
+            taken(name).replace(() -> openAnew(name, plan.entry()), () -> openAnew(name, before));
+        } catch (RuntimeException e) {
+            try {
+                Files.deleteIfExists(plan.file());
+            } catch (IOException left) {
+                e.addSuppressed(left);
+            }
+            throw e;
+        }
+        overlays.put(name, plan.entry());
+    }
+
+    private BlockBackend openAnew(String name, EntrySpec entry) {
+        BlockBackend backend = openDrive(name, plugins.drive(entry), entry);
+        drives.put(name, backend);
+        return owned(backend);
+    }
+
+    private BlockBackend drive(String name) {
+        return Objects.requireNonNull(drives.get(name));
+    }
+
+    /** What a drive is now. */
+    private EntrySpec entry(String name) {
+        EntrySpec overlay = overlays.get(name);
+        return overlay == null ? Objects.requireNonNull(spec.drives().get(name)) : overlay;
+    }
+
+    private InstrumentedBackend taken(String name) {
+        return Objects.requireNonNull(taken.get(name));
     }
 
     Chardev takeChardev(String name, String user) {

@@ -79,20 +79,8 @@ public final class BlockAccess implements AutoCloseable {
 
     private void check(BlockStatus result, String verb, long offset) {
         if (result != BlockStatus.OK) {
-            throw BenchtopException.of(ErrorKind.HOST, what + ": " + verb + " at " + offset + ": " + explain(result));
+            throw BenchtopException.of(ErrorKind.HOST, what + ": " + verb + " at " + offset + ": " + result.words());
         }
-    }
-
-    /** A status in words. */
-    public static String explain(BlockStatus status) {
-        return switch (status) {
-            case OK -> "ok";
-            case IO_ERROR -> "input/output error";
-            case NO_SPACE -> "no space left";
-            case READ_ONLY -> "read-only";
-            case OUT_OF_RANGE -> "beyond the end";
-            case UNSUPPORTED -> "not supported";
-        };
     }
 
     @Override

@@ -39,6 +39,10 @@ import org.benchtop.spi.stats.Stats;
  */
 final class FileBackend implements BlockBackend {
     private static final int MAX_SEGMENTS = 1024;
+
+    /** An image format adds some of its own to what it is given. */
+    private static final int MAX_FORMAT_SEGMENTS = 1024 + 32;
+
     private static final long MAX_TRANSFER_BYTES = 1 << 30;
 
     /** The capacity of a file that grows with what is written to it. */
@@ -86,7 +90,7 @@ final class FileBackend implements BlockBackend {
                 options.discard() == FileOptions.DiscardMode.UNMAP && !options.readOnly(),
                 true,
                 options.cache(),
-                MAX_SEGMENTS,
+                grows ? MAX_FORMAT_SEGMENTS : MAX_SEGMENTS,
                 MAX_TRANSFER_BYTES);
     }
 

@@ -1,5 +1,9 @@
 package org.benchtop.shell;
 
+import static org.benchtop.shell.ImageCli.benchtop;
+import static org.benchtop.shell.ImageCli.execute;
+import static org.benchtop.shell.ImageCli.ok;
+import static org.benchtop.shell.ImageCli.qemu;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -8,16 +12,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.TimeUnit;
 import org.benchtop.engine.linux.LinuxHost;
+import org.benchtop.shell.ImageCli.Output;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -36,58 +38,6 @@ final class ImageCommandTest {
         Assumptions.assumeTrue(LinuxHost.available(), "needs Linux on x86-64");
         Assumptions.assumeTrue(
                 Files.isExecutable(Path.of("/usr/bin/qemu-img")), "needs qemu-img (Debian package qemu-utils)");
-    }
-
-    private record Output(int exitCode, String out, String err) {}
-
-    private static Output benchtop(Object... words) {
-        StringWriter out = new StringWriter();
-        StringWriter err = new StringWriter();
-        List<String> all = new ArrayList<>(List.of("image"));
-        for (Object word : words) {
-            all.add(word.toString());
-        }
-        int exitCode = Main.run(
-                new PrintWriter(out, true),
-                new PrintWriter(err, true),
-                new Terminal(false, false, 100),
-                all.toArray(String[]::new));
-        return new Output(exitCode, out.toString(), err.toString());
-    }
-
-    private static String ok(Object... words) {
-        Output output = benchtop(words);
-        assertEquals(0, output.exitCode, () -> "benchtop image " + List.of(words) + ": " + output);
-        return output.out;
-    }
-
-    private static Output execute(String tool, Object... words) {
-        List<String> command = new ArrayList<>(List.of("/usr/bin/" + tool));
-        for (Object word : words) {
-            command.add(word.toString());
-        }
-        try {
-            Path out = Files.createTempFile("benchtop", ".out");
-            Process process = new ProcessBuilder(command)
-                    .redirectErrorStream(true)
-                    .redirectOutput(out.toFile())
-                    .start();
-            assertTrue(process.waitFor(120, TimeUnit.SECONDS), () -> command + " does not end");
-            String text = Files.readString(out);
-            Files.delete(out);
-            return new Output(process.exitValue(), text, "");
-        } catch (IOException e) {
-            throw new AssertionError(command + ": " + e, e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new AssertionError(e);
-        }
-    }
-
-    private static String qemu(Object... words) {
-        Output output = execute("qemu-img", words);
-        assertEquals(0, output.exitCode, () -> "qemu-img " + List.of(words) + ": " + output);
-        return output.out;
     }
 
     private Path path(String name) {
@@ -231,7 +181,8 @@ final class ImageCommandTest {
         ok("check", "-f", "qcow2", image);
         String list = ok("snapshot", "-l", image);
         assertTrue(list.contains("one") && list.contains("two"), list);
-        assertEquals(0, benchtop("compare", "-f", "raw", "-F", "qcow2", third, image).exitCode);
+        assertEquals(
+                0, benchtop("compare", "-f", "raw", "-F", "qcow2", third, image).exitCode());
 
         ok("snapshot", "-a", "one", image);
         qemu("check", "-f", "qcow2", image);
@@ -244,7 +195,7 @@ final class ImageCommandTest {
         ok("snapshot", "-d", "2", image);
         qemu("check", "-f", "qcow2", image);
         qemu("compare", "-f", "raw", "-F", "qcow2", second, image);
-        assertTrue(benchtop("snapshot", "-a", "one", image).err.contains("there is no snapshot \"one\""));
+        assertTrue(benchtop("snapshot", "-a", "one", image).err().contains("there is no snapshot \"one\""));
     }
 
     @Test
@@ -257,24 +208,24 @@ final class ImageCommandTest {
         byte[] leaked = Arrays.copyOf(good, good.length + 65536);
         leaked[2 * 65536 + 2 * (good.length / 65536) + 1] = 1;
         Files.write(image, leaked);
-        assertEquals(3, benchtop("check", "-f", "qcow2", image).exitCode);
-        assertEquals(3, execute("qemu-img", "check", "-f", "qcow2", image).exitCode, "the same for QEMU");
-        assertEquals(0, benchtop("check", "-f", "qcow2", "-r", "leaks", image).exitCode);
+        assertEquals(3, benchtop("check", "-f", "qcow2", image).exitCode());
+        assertEquals(3, execute("qemu-img", "check", "-f", "qcow2", image).exitCode(), "the same for QEMU");
+        assertEquals(0, benchtop("check", "-f", "qcow2", "-r", "leaks", image).exitCode());
         qemu("check", "-f", "qcow2", image);
 
         byte[] uncounted = good.clone();
         uncounted[2 * 65536 + 2 * 5 + 1] = 0;
         Files.write(image, uncounted);
-        assertEquals(2, benchtop("check", "-f", "qcow2", image).exitCode);
-        assertEquals(0, benchtop("check", "-f", "qcow2", "--repair=all", image).exitCode);
+        assertEquals(2, benchtop("check", "-f", "qcow2", image).exitCode());
+        assertEquals(0, benchtop("check", "-f", "qcow2", "--repair=all", image).exitCode());
         qemu("check", "-f", "qcow2", image);
         qemu("compare", "-f", "raw", "-F", "qcow2", content, image);
 
         byte[] noBlock = good.clone();
         Arrays.fill(noBlock, 65536, 65536 + 8, (byte) 0x11);
         Files.write(image, noBlock);
-        assertEquals(2, benchtop("check", "-f", "qcow2", image).exitCode);
-        assertEquals(0, benchtop("check", "-f", "qcow2", "-r", "all", image).exitCode);
+        assertEquals(2, benchtop("check", "-f", "qcow2", image).exitCode());
+        assertEquals(0, benchtop("check", "-f", "qcow2", "-r", "all", image).exitCode());
         qemu("check", "-f", "qcow2", image);
         qemu("compare", "-f", "raw", "-F", "qcow2", content, image);
     }
@@ -288,8 +239,8 @@ final class ImageCommandTest {
         qemu("check", "-f", "qcow2", image);
         qemu("compare", "-f", "raw", "-F", "qcow2", content, image);
         Output refused = benchtop("resize", image, "1M");
-        assertEquals(2, refused.exitCode);
-        assertTrue(refused.err.contains("--shrink"), refused.err);
+        assertEquals(2, refused.exitCode());
+        assertTrue(refused.err().contains("--shrink"), refused.err());
         ok("resize", "--shrink", image, "1M");
         qemu("check", "-f", "qcow2", image);
         ok("resize", image, "2M");
@@ -372,9 +323,9 @@ final class ImageCommandTest {
         };
         for (String[] words : cases) {
             Output output = benchtop((Object[]) Arrays.copyOfRange(words, 1, words.length));
-            assertTrue(output.exitCode == 2 || output.exitCode == 3, () -> List.of(words) + ": " + output);
-            assertTrue(output.err.contains(words[0]), () -> List.of(words) + ": " + output);
-            assertEquals(1, output.err.strip().lines().count(), () -> List.of(words) + ": " + output);
+            assertTrue(output.exitCode() == 2 || output.exitCode() == 3, () -> List.of(words) + ": " + output);
+            assertTrue(output.err().contains(words[0]), () -> List.of(words) + ": " + output);
+            assertEquals(1, output.err().strip().lines().count(), () -> List.of(words) + ": " + output);
         }
         assertArrayEquals(before, Files.readAllBytes(raw));
         assertArrayEquals(new byte[] {1, 2, 3}, Files.readAllBytes(target));
@@ -431,8 +382,8 @@ final class ImageCommandTest {
             }
             assertEquals(8 * MIB, mapped, kind[1]);
             Output refused = benchtop("resize", "-f", kind[2], image, "9M");
-            assertEquals(3, refused.exitCode);
-            assertTrue(refused.err.contains("read-only"), refused.err);
+            assertEquals(3, refused.exitCode());
+            assertTrue(refused.err().contains("read-only"), refused.err());
         }
     }
 
@@ -451,8 +402,8 @@ final class ImageCommandTest {
 
         assertEquals(-1, Files.mismatch(before, path("by-name.raw")));
         assertEquals(-1, Files.mismatch(before, path("by-id.raw")));
-        assertEquals(2, unknown.exitCode);
-        assertTrue(unknown.err.contains("no snapshot \"nothing\" (snapshots: first)"), unknown.err);
+        assertEquals(2, unknown.exitCode());
+        assertTrue(unknown.err().contains("no snapshot \"nothing\" (snapshots: first)"), unknown.err());
         assertFalse(Files.exists(path("none.raw")));
         assertArrayEquals(present, Files.readAllBytes(image));
     }

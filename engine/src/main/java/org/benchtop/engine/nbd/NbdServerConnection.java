@@ -16,6 +16,7 @@ import org.benchtop.spi.block.BlockQueue;
 import org.benchtop.spi.block.BlockStatus;
 import org.benchtop.spi.event.Doorbell;
 import org.benchtop.spi.event.EventLoop;
+import org.benchtop.spi.nbd.NbdProtocol;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -7,6 +7,7 @@ import org.benchtop.spi.block.BlockCompletion;
 import org.benchtop.spi.block.BlockQueue;
 import org.benchtop.spi.block.BlockRequest;
 import org.benchtop.spi.block.BlockStatus;
+import org.benchtop.spi.nbd.NbdProtocol;
 import org.jspecify.annotations.Nullable;
 
 /** One request of a client, with its buffer. Reused. */

@@ -40,6 +40,9 @@ final class Ahci {
     private static final int ACTIVE = 0x34;
     private static final int ISSUED = 0x38;
     private static final int START = 1;
+    /** Spin up and power on, for ports that wait to be told. */
+    private static final int POWERED = 0x6;
+
     private static final int RECEIVE = 0x10;
     private static final int RUNNING = 0x8000;
     private static final int RECEIVING = 0x4000;
@@ -131,10 +134,28 @@ final class Ahci {
 
     private static boolean disk(long hba, int port) {
         long registers = hba + PORTS + (long) PORT_SIZE * port;
-        return (Guest.load32(hba + PORTS_IMPLEMENTED) >>> port & 1) != 0
-                && (Guest.load32(registers + LINK) & 0xf) == 3
-                && idle(registers)
-                && Guest.load32(registers + SIGNATURE) == DISK_SIGNATURE;
+        if ((Guest.load32(hba + PORTS_IMPLEMENTED) >>> port & 1) == 0 || (Guest.load32(registers + LINK) & 0xf) != 3) {
+            return false;
+        }
+        receive(registers, Memory.allocateZeroed(256, 256));
+        return idle(registers) && Guest.load32(registers + SIGNATURE) == DISK_SIGNATURE;
+    }
+
+    /**
+     * Takes FISes from a port's drive. Only then comes the one with its signature, and its status is valid (AHCI 1.3.1,
+     * 10.1.2).
+     */
+    private static void receive(long port, long area) {
+        Guest.store32(port + COMMAND, POWERED);
+        long begin = Guest.tsc();
+        while ((Guest.load32(port + COMMAND) & (RUNNING | RECEIVING)) != 0) {
+            if (Tsc.toNanos(Guest.tsc() - begin) > PROBE_NANOS) {
+                Exit.fail(Exit.DEVICE_ERROR, "the AHCI port does not stop");
+            }
+        }
+        store64(port + RECEIVED, area);
+        Guest.store32(port + LINK_ERROR, -1);
+        Guest.store32(port + COMMAND, POWERED | RECEIVE);
     }
 
     private static boolean idle(long port) {
@@ -184,12 +205,10 @@ final class Ahci {
     private static void startPort(long disk) {
         long port = Guest.load64(disk + PORT);
         long received = Memory.allocateZeroed(256, 256);
+        receive(port, received);
         store64(port + LIST, Guest.load64(disk + COMMAND_LIST));
-        store64(port + RECEIVED, received);
-        Guest.store32(port + LINK_ERROR, -1);
         Guest.store32(port + STATUS, -1);
-        Guest.store32(port + COMMAND, RECEIVE);
-        Guest.store32(port + COMMAND, RECEIVE | START);
+        Guest.store32(port + COMMAND, POWERED | RECEIVE | START);
         int want = RUNNING | RECEIVING;
         if ((Guest.load32(port + COMMAND) & want) != want) {
             Exit.fail(Exit.DEVICE_ERROR, "the AHCI port does not start");

@@ -238,7 +238,12 @@ public final class Disk {
     public static int execute(long disk, int queue, int operation, long sector, long buffer, int sizeBytes) {
         submit(disk, queue, 0, operation, sector, buffer, sizeBytes);
         kick(disk, queue);
-        await(disk, queue);
-        return poll(disk, queue) >> 16;
+        int completion = NONE;
+        // An interrupt may come without a completion: after a restore, or shared with another device.
+        while (completion == NONE) {
+            await(disk, queue);
+            completion = poll(disk, queue);
+        }
+        return completion >> 16;
     }
 }

@@ -41,11 +41,21 @@ final class Png {
         }
     }
 
-    /** Draws something small, because Java's graphics and fonts take long the first time. */
+    /** Draws something like a machine, because Java's graphics and fonts take long the first times. */
     static void warmUp() {
-        of(
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 40 20\"><text class=\"label\" x=\"2\" y=\"15\">x</text>"
-                        + "<text class=\"head\" x=\"20\" y=\"15\">y</text></svg>");
+        StringBuilder svg = new StringBuilder("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 820 300\">");
+        for (int i = 0; i < 12; i++) {
+            int x = 10 + i % 4 * 200;
+            int y = 10 + i / 4 * 90;
+            svg.append("<rect class=\"panel\" x=\"" + x + "\" y=\"" + y
+                    + "\" width=\"180\" height=\"60\" rx=\"8\"/><line class=\"axis\" x1=\"" + (x + 90) + "\" y1=\""
+                    + (y + 60)
+                    + "\" x2=\"" + (x + 90) + "\" y2=\"" + (y + 90) + "\"/><text class=\"head\" x=\"" + (x + 9)
+                    + "\" y=\"" + (y + 20)
+                    + "\">device " + i + "</text><text class=\"label\" x=\"" + (x + 90) + "\" y=\"" + (y + 40)
+                    + "\" text-anchor=\"middle\">virtio-blk-pci</text>");
+        }
+        of(svg.append("</svg>").toString());
     }
 
     private static byte[] draw(String svg) throws IOException {

@@ -38,6 +38,8 @@ import org.dflib.jjava.jupyter.kernel.display.mime.MIMEType;
 
 /** One rendering for each type of the lab. Every rendering has plain text as well, which is {@code toString}. */
 public final class Renderings {
+    private static final int WARM_PICTURES = 8;
+
     private static final int SHOWN_RANGES = 64;
     private static final int SHOWN_ADDRESSES = 12;
     private static final int CONSOLE_LINES = 40;
@@ -77,6 +79,11 @@ public final class Renderings {
             try {
                 TimeUnit.SECONDS.sleep(1);
                 Png.warmUp();
+                // Fast only when it has been compiled; later, because the first cell needs the processors, too.
+                TimeUnit.SECONDS.sleep(2);
+                for (int i = 0; i < WARM_PICTURES; i++) {
+                    Png.warmUp();
+                }
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }

@@ -10,6 +10,7 @@ import org.benchtop.spi.block.BlockCapabilities;
 import org.benchtop.spi.block.BlockQueue;
 import org.benchtop.spi.block.CacheMode;
 import org.benchtop.spi.event.EventLoop;
+import org.benchtop.spi.nbd.NbdProtocol;
 import org.benchtop.spi.time.Clock;
 
 /**
@@ -52,7 +53,7 @@ final class NbdBackend implements BlockBackend {
             NbdDurability durability,
             Clock clock) {
         NbdExport export = connections.getFirst().export();
-        boolean readOnly = options.readOnly() || export.has(Nbd.NBD_FLAG_READ_ONLY);
+        boolean readOnly = options.readOnly() || export.has(NbdProtocol.NBD_FLAG_READ_ONLY);
         int block = Math.max(512, export.minBlockBytes());
         if (block > 4096) {
             throw image(address, "has a smallest request of " + block + " bytes; at most 4096 are allowed");
@@ -80,8 +81,8 @@ final class NbdBackend implements BlockBackend {
                 block,
                 block,
                 readOnly,
-                !readOnly && export.has(Nbd.NBD_FLAG_SEND_TRIM),
-                export.has(Nbd.NBD_FLAG_SEND_WRITE_ZEROES),
+                !readOnly && export.has(NbdProtocol.NBD_FLAG_SEND_TRIM),
+                export.has(NbdProtocol.NBD_FLAG_SEND_WRITE_ZEROES),
                 CacheMode.WRITEBACK,
                 MAX_SEGMENTS,
                 maxTransfer);

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.benchtop.spi.block.BlockStatus;
 import org.benchtop.spi.memory.IoVector;
+import org.benchtop.spi.nbd.NbdProtocol;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -149,7 +150,9 @@ final class NbdConnection implements AutoCloseable {
     }
 
     private static BlockStatus status(long error) {
-        return error == 0 ? BlockStatus.OK : error == Nbd.NBD_ENOSPC ? BlockStatus.NO_SPACE : BlockStatus.IO_ERROR;
+        return error == 0
+                ? BlockStatus.OK
+                : error == NbdProtocol.NBD_ENOSPC ? BlockStatus.NO_SPACE : BlockStatus.IO_ERROR;
     }
 
     /** One socket. */
@@ -219,15 +222,15 @@ final class NbdConnection implements AutoCloseable {
         }
 
         void requireSame(NbdExport before) throws IOException {
-            int needed = Nbd.NBD_FLAG_SEND_FLUSH
-                    | Nbd.NBD_FLAG_SEND_FUA
-                    | Nbd.NBD_FLAG_SEND_TRIM
-                    | Nbd.NBD_FLAG_SEND_WRITE_ZEROES;
+            int needed = NbdProtocol.NBD_FLAG_SEND_FLUSH
+                    | NbdProtocol.NBD_FLAG_SEND_FUA
+                    | NbdProtocol.NBD_FLAG_SEND_TRIM
+                    | NbdProtocol.NBD_FLAG_SEND_WRITE_ZEROES;
             boolean same = export.sizeBytes() == before.sizeBytes()
                     && export.minBlockBytes() <= before.minBlockBytes()
                     && export.maxBlockBytes() >= before.maxBlockBytes()
                     && (before.flags() & needed & ~export.flags()) == 0
-                    && (before.has(Nbd.NBD_FLAG_READ_ONLY) || !export.has(Nbd.NBD_FLAG_READ_ONLY));
+                    && (before.has(NbdProtocol.NBD_FLAG_READ_ONLY) || !export.has(NbdProtocol.NBD_FLAG_READ_ONLY));
             if (!same) {
                 hangUp();
                 throw new IOException("the export is another one than before: size " + export.sizeBytes()
@@ -264,7 +267,7 @@ final class NbdConnection implements AutoCloseable {
             inFlight[slot] = op;
             op.cookie = (long) ++generation << 32 | slot;
             op.touchedNanos = now;
-            if (op.command == Nbd.NBD_CMD_FLUSH) {
+            if (op.command == NbdProtocol.NBD_CMD_FLUSH) {
                 op.acknowledgedBefore = durability.flushing();
             }
             toSend.add(op);
@@ -392,16 +395,16 @@ final class NbdConnection implements AutoCloseable {
         }
 
         private void send(NbdOp op, ByteBuffer out) throws IOException {
-            if (out.remaining() < Nbd.REQUEST_BYTES) {
+            if (out.remaining() < NbdProtocol.REQUEST_BYTES) {
                 flush(out);
             }
-            out.putInt(Nbd.NBD_REQUEST_MAGIC)
+            out.putInt(NbdProtocol.NBD_REQUEST_MAGIC)
                     .putShort((short) op.flags)
                     .putShort((short) op.command)
                     .putLong(op.cookie)
                     .putLong(op.offsetBytes)
                     .putInt((int) op.lengthBytes);
-            if (op.command == Nbd.NBD_CMD_WRITE) {
+            if (op.command == NbdProtocol.NBD_CMD_WRITE) {
                 IoVector data = op.data;
                 for (int i = 0; i < data.count(); i++) {
                     ByteBuffer piece = data.segment(i).asByteBuffer();
@@ -432,9 +435,9 @@ final class NbdConnection implements AutoCloseable {
         }
 
         private void goodbye(ByteBuffer out) throws IOException {
-            out.putInt(Nbd.NBD_REQUEST_MAGIC)
+            out.putInt(NbdProtocol.NBD_REQUEST_MAGIC)
                     .putShort((short) 0)
-                    .putShort((short) Nbd.NBD_CMD_DISC)
+                    .putShort((short) NbdProtocol.NBD_CMD_DISC)
                     .putLong(0)
                     .putLong(0)
                     .putInt(0);
@@ -464,7 +467,7 @@ final class NbdConnection implements AutoCloseable {
         private void reply() throws IOException {
             int magic = wire.i32();
             switch (magic) {
-                case Nbd.NBD_SIMPLE_REPLY_MAGIC -> {
+                case NbdProtocol.NBD_SIMPLE_REPLY_MAGIC -> {
                     long error = wire.u32();
                     NbdOp op = find(wire.i64());
                     if (error == 0 && op.reads()) {
@@ -475,7 +478,7 @@ final class NbdConnection implements AutoCloseable {
                     }
                     done(op, status(error));
                 }
-                case Nbd.NBD_STRUCTURED_REPLY_MAGIC -> {
+                case NbdProtocol.NBD_STRUCTURED_REPLY_MAGIC -> {
                     if (!export.structured()) {
                         throw broken("a structured reply that was not agreed on");
                     }
@@ -486,11 +489,11 @@ final class NbdConnection implements AutoCloseable {
         }
 
         private void chunk() throws IOException {
-            boolean last = (wire.u16() & Nbd.NBD_REPLY_FLAG_DONE) != 0;
+            boolean last = (wire.u16() & NbdProtocol.NBD_REPLY_FLAG_DONE) != 0;
             int type = wire.u16();
             NbdOp op = find(wire.i64());
             long length = wire.u32();
-            if ((type & Nbd.NBD_REPLY_TYPE_ERROR_BIT) != 0) {
+            if ((type & NbdProtocol.NBD_REPLY_TYPE_ERROR_BIT) != 0) {
                 if (length < 6) {
                     throw broken("an error of " + length + " bytes");
                 }
@@ -500,14 +503,14 @@ final class NbdConnection implements AutoCloseable {
                     op.failed = true;
                     op.status = error == 0 ? BlockStatus.IO_ERROR : status(error);
                 }
-            } else if (type == Nbd.NBD_REPLY_TYPE_NONE) {
+            } else if (type == NbdProtocol.NBD_REPLY_TYPE_NONE) {
                 if (length != 0 || !last) {
                     throw broken("an empty chunk with " + length + " bytes");
                 }
-            } else if (type == Nbd.NBD_REPLY_TYPE_OFFSET_DATA && length > 8) {
+            } else if (type == NbdProtocol.NBD_REPLY_TYPE_OFFSET_DATA && length > 8) {
                 long at = range(op, wire.i64(), length - 8);
                 wire.into(op.data, at, length - 8);
-            } else if (type == Nbd.NBD_REPLY_TYPE_OFFSET_HOLE && length == 12) {
+            } else if (type == NbdProtocol.NBD_REPLY_TYPE_OFFSET_HOLE && length == 12) {
                 long offset = wire.i64();
                 long hole = wire.u32();
                 op.data.fill(range(op, offset, hole), hole, (byte) 0);
@@ -569,9 +572,9 @@ final class NbdConnection implements AutoCloseable {
                 free[freeCount++] = slot;
             }
             if (status == BlockStatus.OK) {
-                if (op.command == Nbd.NBD_CMD_FLUSH) {
+                if (op.command == NbdProtocol.NBD_CMD_FLUSH) {
                     durability.flushed(op.acknowledgedBefore);
-                } else if (op.changes() && (op.flags & Nbd.NBD_CMD_FLAG_FUA) == 0) {
+                } else if (op.changes() && (op.flags & NbdProtocol.NBD_CMD_FLAG_FUA) == 0) {
                     durability.acknowledged();
                 }
             }

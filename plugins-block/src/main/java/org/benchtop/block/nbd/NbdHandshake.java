@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
+import org.benchtop.spi.nbd.NbdProtocol;
 
 /**
  * The client's side of newstyle negotiation: structured replies where the server has them, then the export by {@code
@@ -34,31 +35,32 @@ final class NbdHandshake {
 
     private NbdExport run() throws IOException {
         long magic = wire.i64();
-        if (magic != Nbd.NBDMAGIC) {
+        if (magic != NbdProtocol.NBDMAGIC) {
             throw new IOException("this is no NBD server");
         }
         long style = wire.i64();
-        if (style == Nbd.OLDSTYLE_MAGIC) {
+        if (style == NbdProtocol.OLDSTYLE_MAGIC) {
             throw new IOException("the server speaks the oldstyle protocol only; newstyle is needed");
         }
-        if (style != Nbd.IHAVEOPT) {
+        if (style != NbdProtocol.IHAVEOPT) {
             throw new IOException("this is no NBD server");
         }
         int handshake = wire.u16();
-        boolean fixed = (handshake & Nbd.NBD_FLAG_FIXED_NEWSTYLE) != 0;
-        boolean noZeroes = (handshake & Nbd.NBD_FLAG_NO_ZEROES) != 0;
-        int answer = (fixed ? Nbd.NBD_FLAG_FIXED_NEWSTYLE : 0) | (noZeroes ? Nbd.NBD_FLAG_NO_ZEROES : 0);
+        boolean fixed = (handshake & NbdProtocol.NBD_FLAG_FIXED_NEWSTYLE) != 0;
+        boolean noZeroes = (handshake & NbdProtocol.NBD_FLAG_NO_ZEROES) != 0;
+        int answer =
+                (fixed ? NbdProtocol.NBD_FLAG_FIXED_NEWSTYLE : 0) | (noZeroes ? NbdProtocol.NBD_FLAG_NO_ZEROES : 0);
         write(ByteBuffer.allocate(4).putInt(answer));
         if (!fixed) {
             return byExportName(noZeroes, false);
         }
-        boolean structured = acknowledged(Nbd.NBD_OPT_STRUCTURED_REPLY, new byte[0]);
+        boolean structured = acknowledged(NbdProtocol.NBD_OPT_STRUCTURED_REPLY, new byte[0]);
         return go(structured) ? checked(structured) : byExportName(noZeroes, structured);
     }
 
     private void option(int option, byte[] data) throws IOException {
         write(ByteBuffer.allocate(16 + data.length)
-                .putLong(Nbd.IHAVEOPT)
+                .putLong(NbdProtocol.IHAVEOPT)
                 .putInt(option)
                 .putInt(data.length)
                 .put(data));
@@ -74,7 +76,7 @@ final class NbdHandshake {
     private record Reply(int type, byte[] data) {}
 
     private Reply reply(int option) throws IOException {
-        if (wire.i64() != Nbd.OPTION_REPLY_MAGIC || wire.i32() != option) {
+        if (wire.i64() != NbdProtocol.OPTION_REPLY_MAGIC || wire.i32() != option) {
             throw new IOException("the server breaks the protocol: a reply to another option");
         }
         int type = wire.i32();
@@ -87,7 +89,7 @@ final class NbdHandshake {
 
     private boolean acknowledged(int option, byte[] data) throws IOException {
         option(option, data);
-        return reply(option).type() == Nbd.NBD_REP_ACK;
+        return reply(option).type() == NbdProtocol.NBD_REP_ACK;
     }
 
     /** False if the server does not know the option. */
@@ -97,20 +99,21 @@ final class NbdHandshake {
                 .putInt(export.length)
                 .put(export)
                 .putShort((short) 1)
-                .putShort((short) Nbd.NBD_INFO_BLOCK_SIZE);
-        option(Nbd.NBD_OPT_GO, data.array());
+                .putShort((short) NbdProtocol.NBD_INFO_BLOCK_SIZE);
+        option(NbdProtocol.NBD_OPT_GO, data.array());
         for (int i = 0; i < MAX_REPLIES; i++) {
-            Reply reply = reply(Nbd.NBD_OPT_GO);
+            Reply reply = reply(NbdProtocol.NBD_OPT_GO);
             switch (reply.type()) {
-                case Nbd.NBD_REP_ACK -> {
+                case NbdProtocol.NBD_REP_ACK -> {
                     return true;
                 }
-                case Nbd.NBD_REP_INFO -> info(ByteBuffer.wrap(reply.data()));
-                case Nbd.NBD_REP_ERR_UNSUP -> {
+                case NbdProtocol.NBD_REP_INFO -> info(ByteBuffer.wrap(reply.data()));
+                case NbdProtocol.NBD_REP_ERR_UNSUP -> {
                     return false;
                 }
-                case Nbd.NBD_REP_ERR_TLS_REQD -> throw new IOException("the server wants TLS, which is not supported");
-                case Nbd.NBD_REP_ERR_UNKNOWN ->
+                case NbdProtocol.NBD_REP_ERR_TLS_REQD ->
+                    throw new IOException("the server wants TLS, which is not supported");
+                case NbdProtocol.NBD_REP_ERR_UNKNOWN ->
                     throw new IOException("the server has no export \"" + name + "\"" + text(reply.data()));
                 default -> {
                     if (reply.type() < 0) {
@@ -135,10 +138,10 @@ final class NbdHandshake {
             throw new IOException("the server breaks the protocol: empty information");
         }
         int kind = data.getShort() & 0xffff;
-        if (kind == Nbd.NBD_INFO_EXPORT && data.remaining() >= 10) {
+        if (kind == NbdProtocol.NBD_INFO_EXPORT && data.remaining() >= 10) {
             sizeBytes = data.getLong();
             flags = data.getShort() & 0xffff;
-        } else if (kind == Nbd.NBD_INFO_BLOCK_SIZE && data.remaining() >= 12) {
+        } else if (kind == NbdProtocol.NBD_INFO_BLOCK_SIZE && data.remaining() >= 12) {
             minBlockBytes = data.getInt();
             data.getInt();
             maxBlockBytes = data.getInt() & 0xffff_ffffL;
@@ -146,7 +149,7 @@ final class NbdHandshake {
     }
 
     private NbdExport byExportName(boolean noZeroes, boolean structured) throws IOException {
-        option(Nbd.NBD_OPT_EXPORT_NAME, name.getBytes(StandardCharsets.UTF_8));
+        option(NbdProtocol.NBD_OPT_EXPORT_NAME, name.getBytes(StandardCharsets.UTF_8));
         try {
             sizeBytes = wire.i64();
         } catch (IOException e) {
@@ -168,7 +171,7 @@ final class NbdHandshake {
             throw new IOException("the server breaks the protocol: block sizes " + (minBlockBytes & 0xffff_ffffL)
                     + " to " + maxBlockBytes);
         }
-        int known = (flags & Nbd.NBD_FLAG_HAS_FLAGS) != 0 ? flags : 0;
+        int known = (flags & NbdProtocol.NBD_FLAG_HAS_FLAGS) != 0 ? flags : 0;
         return new NbdExport(sizeBytes, known, minBlockBytes, maxBlockBytes, structured);
     }
 }

@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import org.benchtop.spi.block.BlockCompletion;
 import org.benchtop.spi.block.BlockRequest;
 import org.benchtop.spi.block.BlockStatus;
+import org.benchtop.spi.nbd.NbdProtocol;
 
 /** One request on its way to the server, in as many operations as it takes. Reused; lives on its queue's loop. */
 final class NbdJob {
@@ -52,19 +53,19 @@ final class NbdJob {
                 long length = existingBytes();
                 op.data.clear();
                 op.data.addFrom(read.buffer(), 0, length);
-                send(Nbd.NBD_CMD_READ, 0, length);
+                send(NbdProtocol.NBD_CMD_READ, 0, length);
             }
             case BlockRequest.Write write -> {
                 op.data.clear();
                 op.data.addFrom(write.buffer(), 0, write.lengthBytes());
-                boolean fua = write.durable() && export.has(Nbd.NBD_FLAG_SEND_FUA);
-                send(Nbd.NBD_CMD_WRITE, fua ? Nbd.NBD_CMD_FLAG_FUA : 0, write.lengthBytes());
+                boolean fua = write.durable() && export.has(NbdProtocol.NBD_FLAG_SEND_FUA);
+                send(NbdProtocol.NBD_CMD_WRITE, fua ? NbdProtocol.NBD_CMD_FLAG_FUA : 0, write.lengthBytes());
             }
             case BlockRequest.Flush flush -> flush();
             case BlockRequest.Discard discard -> {
-                if (export.has(Nbd.NBD_FLAG_SEND_TRIM)) {
+                if (export.has(NbdProtocol.NBD_FLAG_SEND_TRIM)) {
                     op.data.clear();
-                    send(Nbd.NBD_CMD_TRIM, 0, Math.min(MAX_RANGE_BYTES, discard.lengthBytes() - doneBytes));
+                    send(NbdProtocol.NBD_CMD_TRIM, 0, Math.min(MAX_RANGE_BYTES, discard.lengthBytes() - doneBytes));
                 } else {
                     finish(BlockStatus.OK);
                 }
@@ -72,14 +73,14 @@ final class NbdJob {
             case BlockRequest.WriteZeroes zeroes -> {
                 op.data.clear();
                 long left = zeroes.lengthBytes() - doneBytes;
-                if (export.has(Nbd.NBD_FLAG_SEND_WRITE_ZEROES)) {
-                    int flags = zeroes.mayUnmap() ? 0 : Nbd.NBD_CMD_FLAG_NO_HOLE;
-                    send(Nbd.NBD_CMD_WRITE_ZEROES, flags, Math.min(MAX_RANGE_BYTES, left));
+                if (export.has(NbdProtocol.NBD_FLAG_SEND_WRITE_ZEROES)) {
+                    int flags = zeroes.mayUnmap() ? 0 : NbdProtocol.NBD_CMD_FLAG_NO_HOLE;
+                    send(NbdProtocol.NBD_CMD_WRITE_ZEROES, flags, Math.min(MAX_RANGE_BYTES, left));
                 } else {
                     long length = Math.min(
                             left, Math.min(ZERO_BYTES, backend.capabilities().maxTransferBytes()));
                     op.data.add(Zeroes.MEMORY, 0, length);
-                    send(Nbd.NBD_CMD_WRITE, 0, length);
+                    send(NbdProtocol.NBD_CMD_WRITE, 0, length);
                 }
             }
         }
@@ -94,9 +95,9 @@ final class NbdJob {
         flushing = true;
         if (backend.durability().takeLoss()) {
             finish(BlockStatus.IO_ERROR);
-        } else if (backend.export().has(Nbd.NBD_FLAG_SEND_FLUSH)) {
+        } else if (backend.export().has(NbdProtocol.NBD_FLAG_SEND_FLUSH)) {
             op.data.clear();
-            op.set(Nbd.NBD_CMD_FLUSH, 0, 0, 0);
+            op.set(NbdProtocol.NBD_CMD_FLUSH, 0, 0, 0);
             queue.send(op);
         } else {
             finish(BlockStatus.OK);
@@ -116,7 +117,7 @@ final class NbdJob {
                 finish(BlockStatus.OK);
             }
             case BlockRequest.Write write -> {
-                if (write.durable() && !backend.export().has(Nbd.NBD_FLAG_SEND_FUA)) {
+                if (write.durable() && !backend.export().has(NbdProtocol.NBD_FLAG_SEND_FUA)) {
                     flush();
                 } else {
                     finish(BlockStatus.OK);

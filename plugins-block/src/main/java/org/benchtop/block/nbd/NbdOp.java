@@ -2,6 +2,7 @@ package org.benchtop.block.nbd;
 
 import org.benchtop.spi.block.BlockStatus;
 import org.benchtop.spi.memory.IoVector;
+import org.benchtop.spi.nbd.NbdProtocol;
 
 /**
  * One request of the protocol. Reused: it belongs to its owner, then from {@link NbdConnection#submit} to {@link
@@ -49,10 +50,12 @@ final class NbdOp {
     }
 
     boolean reads() {
-        return command == Nbd.NBD_CMD_READ;
+        return command == NbdProtocol.NBD_CMD_READ;
     }
 
     boolean changes() {
-        return command == Nbd.NBD_CMD_WRITE || command == Nbd.NBD_CMD_TRIM || command == Nbd.NBD_CMD_WRITE_ZEROES;
+        return command == NbdProtocol.NBD_CMD_WRITE
+                || command == NbdProtocol.NBD_CMD_TRIM
+                || command == NbdProtocol.NBD_CMD_WRITE_ZEROES;
     }
 }

@@ -8,6 +8,7 @@ import org.benchtop.spi.ErrorKind;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockBackendType;
 import org.benchtop.spi.block.BlockContext;
+import org.benchtop.spi.nbd.NbdProtocol;
 
 /** {@code type: nbd}: a disk on another host or in another process. */
 public final class NbdType implements BlockBackendType<NbdOptions> {
@@ -36,7 +37,7 @@ public final class NbdType implements BlockBackendType<NbdOptions> {
         try {
             connections.add(NbdConnection.open(address, options.timeout(), durability));
             NbdExport export = connections.getFirst().export();
-            int wanted = export.has(Nbd.NBD_FLAG_CAN_MULTI_CONN) ? options.connections() : 1;
+            int wanted = export.has(NbdProtocol.NBD_FLAG_CAN_MULTI_CONN) ? options.connections() : 1;
             while (connections.size() < wanted) {
                 connections.add(NbdConnection.open(address, options.timeout(), durability));
             }

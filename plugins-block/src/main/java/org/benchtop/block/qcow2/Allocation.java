@@ -204,7 +204,7 @@ final class Allocation extends Task implements BlockCompletion {
 
     private void writeData() {
         stage = Stage.LINK;
-        long at = host + queue.image().layout().inCluster(copyStart);
+        long at = host + queue.tables().layout().inCluster(copyStart);
         if (skipData) {
             link();
             return;
@@ -239,11 +239,11 @@ final class Allocation extends Task implements BlockCompletion {
             return;
         }
         buffer = memory;
-        Qcow2Layout layout = queue.image().layout();
+        Qcow2Layout layout = queue.tables().layout();
         long length = writeEnd - writeStart;
         source.copyTo(writeStart - dataStart, memory, 0, length);
         memory.asSlice(length, layout.clusterBytes - length).fill((byte) 0);
-        Codec codec = queue.image().codec();
+        Codec codec = queue.tables().codec();
         Codec.workers().execute(() -> {
             int packed;
             try {
@@ -273,24 +273,24 @@ final class Allocation extends Task implements BlockCompletion {
 
     /** Finds room for the compressed data, or for the cluster as it is where compression does not help. */
     private void place(Task task, MemorySegment memory) {
-        Qcow2Image image = queue.image();
-        Qcow2Layout layout = image.layout();
+        Qcow2Tables tables = queue.tables();
+        Qcow2Layout layout = tables.layout();
         boolean packed = compressedBytes > 0;
         int length = (int)
                 (packed
                         ? Math.ceilDiv(compressedBytes, Qcow2Layout.SECTOR) * (long) Qcow2Layout.SECTOR
                         : layout.clusterBytes);
         long found;
-        synchronized (image) {
+        synchronized (tables) {
             found = task.wakeStatus != BlockStatus.OK
-                    ? Qcow2Image.FAILED
-                    : packed ? image.placeCompressed(length, task) : image.placeCluster(firstCluster, task);
+                    ? Qcow2Tables.FAILED
+                    : packed ? tables.placeCompressed(length, task) : tables.placeCluster(firstCluster, task);
         }
-        if (found == Qcow2Image.WAIT) {
+        if (found == Qcow2Tables.WAIT) {
             return;
         }
         if (found < 0) {
-            status = found == Qcow2Image.FULL ? BlockStatus.NO_SPACE : BlockStatus.IO_ERROR;
+            status = found == Qcow2Tables.FULL ? BlockStatus.NO_SPACE : BlockStatus.IO_ERROR;
             end();
             return;
         }
@@ -319,23 +319,23 @@ final class Allocation extends Task implements BlockCompletion {
 
     private void link() {
         int result;
-        Qcow2Image image = queue.image();
-        synchronized (image) {
-            result = image.link(this);
+        Qcow2Tables tables = queue.tables();
+        synchronized (tables) {
+            result = tables.link(this);
         }
-        if (result == Qcow2Image.WAIT) {
+        if (result == Qcow2Tables.WAIT) {
             return;
         }
-        if (result != Qcow2Image.READY) {
+        if (result != Qcow2Tables.READY) {
             status = BlockStatus.IO_ERROR;
         }
         end();
     }
 
     private void end() {
-        Qcow2Image image = queue.image();
-        synchronized (image) {
-            image.endAllocation(this, status == BlockStatus.OK);
+        Qcow2Tables tables = queue.tables();
+        synchronized (tables) {
+            tables.endAllocation(this, status == BlockStatus.OK);
         }
         MemorySegment memory = buffer;
         if (memory != null) {
@@ -352,7 +352,7 @@ final class Allocation extends Task implements BlockCompletion {
 
     /** How many bytes the new clusters take in the data area, from {@link #host} on. */
     long hostBytes() {
-        Qcow2Layout layout = queue.image().layout();
+        Qcow2Layout layout = queue.tables().layout();
         return compressedEntry == 0 ? clusters * layout.clusterBytes : layout.compressedBytes(compressedEntry);
     }
 }

@@ -34,7 +34,7 @@ final class Commit extends Task {
         FREE,
     }
 
-    private final Qcow2Image image;
+    private final Qcow2Tables tables;
     private final CommitBuffer header = new CommitBuffer();
     private final CommitBuffer refcounts = new CommitBuffer();
     private final CommitBuffer refcountTable = new CommitBuffer();
@@ -59,9 +59,13 @@ final class Commit extends Task {
     private int freeCount;
 
     @SuppressWarnings("NullAway") // it gets a queue when it starts
-    Commit(Qcow2Image image) {
+    Commit(Qcow2Tables tables) {
         super(null);
-        this.image = image;
+        this.tables = tables;
+    }
+
+    long memoryBytes() {
+        return header.memoryBytes() + refcounts.memoryBytes() + refcountTable.memoryBytes() + mappings.memoryBytes();
     }
 
     boolean running() {
@@ -113,14 +117,14 @@ final class Commit extends Task {
 
     private void begin() {
         status = BlockStatus.OK;
-        synchronized (image) {
+        synchronized (tables) {
             header.clear();
             refcounts.clear();
             refcountTable.clear();
             mappings.clear();
-            tableMoved = image.beginCommit(header, refcounts, refcountTable, mappings);
-            tableOffset = image.refcountTableOffset();
-            freeMark = image.frees().mark();
+            tableMoved = tables.beginCommit(header, refcounts, refcountTable, mappings);
+            tableOffset = tables.refcountTableOffset();
+            freeMark = tables.frees().mark();
         }
         stage = Stage.HEADER;
         run();
@@ -156,7 +160,7 @@ final class Commit extends Task {
     private void flush(boolean needed, boolean dataToo, Stage then) {
         stage = then;
         boolean last = then == Stage.FREE;
-        if (!needed || status != BlockStatus.OK || !last && !image.flushesBetween()) {
+        if (!needed || status != BlockStatus.OK || !last && !tables.flushesBetween()) {
             run();
             return;
         }
@@ -180,29 +184,29 @@ final class Commit extends Task {
     }
 
     private void free() {
-        synchronized (image) {
+        synchronized (tables) {
             if (freeMark >= 0) {
-                image.endCommit(header, refcounts, refcountTable, mappings, tableMoved, tableOffset, status);
+                tables.endCommit(header, refcounts, refcountTable, mappings, tableMoved, tableOffset, status);
                 if (status == BlockStatus.OK) {
-                    image.frees().durable(freeMark);
+                    tables.frees().durable(freeMark);
                 }
                 freeMark = -1;
             }
             if (wakeStatus != BlockStatus.OK) {
                 // Its refcount cannot be read: a leak is the lesser evil.
                 wakeStatus = BlockStatus.OK;
-                int unreadable = image.nextFree();
+                int unreadable = tables.nextFree();
                 if (unreadable >= 0) {
-                    image.frees().done(unreadable, image.frees().count(unreadable));
+                    tables.frees().done(unreadable, tables.frees().count(unreadable));
                 }
             }
             while (status == BlockStatus.OK) {
-                int index = image.nextFree();
+                int index = tables.nextFree();
                 if (index < 0) {
                     break;
                 }
-                int freed = image.free(index, this);
-                if (freed == Qcow2Image.WAIT) {
+                int freed = tables.free(index, this);
+                if (freed == Qcow2Tables.WAIT) {
                     return;
                 }
                 if (freed > 0) {
@@ -214,8 +218,8 @@ final class Commit extends Task {
             }
             if (status == BlockStatus.OK && freeCount > 0) {
                 discard.at(
-                        image.frees().cluster(freeIndex) << image.layout().clusterBits,
-                        freeCount * image.layout().clusterBytes);
+                        tables.frees().cluster(freeIndex) << tables.layout().clusterBits,
+                        freeCount * tables.layout().clusterBytes);
             } else {
                 end();
                 return;
@@ -226,8 +230,8 @@ final class Commit extends Task {
 
     /** Giving the space back is a favour; whether it worked or not, the clusters are free now. */
     private void discardDone() {
-        synchronized (image) {
-            image.freeDone(freeIndex, freeCount);
+        synchronized (tables) {
+            tables.freeDone(freeIndex, freeCount);
             freeCount = 0;
         }
         queue.later(this);

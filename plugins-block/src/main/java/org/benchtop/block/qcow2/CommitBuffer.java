@@ -48,6 +48,10 @@ final class CommitBuffer {
         return start;
     }
 
+    long memoryBytes() {
+        return memory.byteSize();
+    }
+
     int count() {
         return count;
     }

@@ -18,7 +18,7 @@ final class CompressedRead implements AutoCloseable {
     private static final long BUDGET_BYTES = 16 << 20;
 
     private final Qcow2Queue queue;
-    private final Qcow2Image image;
+    private final Qcow2Tables tables;
     private final ArrayDeque<Slot> idle = new ArrayDeque<>();
     private final ArrayDeque<Wish> waiting = new ArrayDeque<>();
     private final Arena arena = Arena.ofShared();
@@ -27,9 +27,13 @@ final class CompressedRead implements AutoCloseable {
     /** A read that waits for a buffer. */
     private record Wish(Qcow2Job job, IoVector buffer, long skip, long length, long entry, long inCluster) {}
 
-    CompressedRead(Qcow2Queue queue, Qcow2Image image) {
+    CompressedRead(Qcow2Queue queue, Qcow2Tables tables) {
         this.queue = queue;
-        this.image = image;
+        this.tables = tables;
+    }
+
+    long memoryBytes() {
+        return slots * (3 * tables.layout().clusterBytes + 2 * Qcow2Layout.SECTOR);
     }
 
     /** Reads a part of a cluster into a list of buffers. */
@@ -43,7 +47,7 @@ final class CompressedRead implements AutoCloseable {
         }
         Wish wish = new Wish(job, buffer, skip, length, entry, inCluster);
         Slot slot = idle.pollLast();
-        int max = Math.clamp(BUDGET_BYTES / (4 * image.layout().clusterBytes), 1, MAX_SLOTS);
+        int max = Math.clamp(BUDGET_BYTES / (4 * tables.layout().clusterBytes), 1, MAX_SLOTS);
         if (slots < max && (slot == null || slot.used)) {
             if (slot != null) {
                 idle.addLast(slot);
@@ -70,22 +74,22 @@ final class CompressedRead implements AutoCloseable {
         private long heldEntry;
 
         Slot() {
-            long clusterBytes = image.layout().clusterBytes;
+            long clusterBytes = tables.layout().clusterBytes;
             packed = arena.allocate(2 * clusterBytes + 2 * Qcow2Layout.SECTOR, 4096);
             cluster = arena.allocate(clusterBytes, 4096);
         }
 
         boolean holds(long entry) {
-            return valid && heldEntry == entry && epoch == image.compressedEpoch();
+            return valid && heldEntry == entry && epoch == tables.compressedEpoch();
         }
 
         void start(Wish newWish) {
             wish = newWish;
             used = true;
             valid = false;
-            epoch = image.compressedEpoch();
+            epoch = tables.compressedEpoch();
             heldEntry = newWish.entry;
-            Qcow2Layout layout = image.layout();
+            Qcow2Layout layout = tables.layout();
             long offset = layout.compressedOffset(heldEntry);
             long start = offset & -Qcow2Layout.SECTOR;
             long length = offset - start + layout.compressedBytes(heldEntry);
@@ -101,13 +105,13 @@ final class CompressedRead implements AutoCloseable {
                 queue.finishHandler();
                 return;
             }
-            Qcow2Layout layout = image.layout();
+            Qcow2Layout layout = tables.layout();
             long skip = layout.compressedOffset(heldEntry) & Qcow2Layout.SECTOR - 1;
             MemorySegment source = packed.asSlice(skip, layout.compressedBytes(heldEntry));
             Codec.workers().execute(() -> {
                 boolean ok;
                 try {
-                    ok = image.codec().decompress(source, cluster);
+                    ok = tables.codec().decompress(source, cluster);
                 } catch (RuntimeException e) {
                     ok = false;
                 }

@@ -15,6 +15,10 @@ final class LongSet {
         return size;
     }
 
+    long memoryBytes() {
+        return slots.length * 8L;
+    }
+
     private int slot(long value) {
         long mixed = value * 0x9e3779b97f4a7c15L;
         int slot = (int) (mixed >>> 33) & slots.length - 1;

@@ -68,18 +68,20 @@ final class Qcow2Creator {
         if (dataFile.isPresent() && dataFile.get().equals(creation.file())) {
             throw BenchtopException.config(creation.file() + ": the data file must be another file");
         }
+        Path unfinished = unfinished(creation.file());
         boolean createdData = false;
         try {
             if (dataFile.isPresent() && !Files.exists(dataFile.get())) {
                 write(dataFile.get(), new byte[0][], new long[0], header.sizeBytes);
                 createdData = true;
             }
-            writeEmpty(header);
+            writeEmpty(header, unfinished);
             if (!preallocation.equals("off")) {
-                preallocate(preallocation);
+                preallocate(preallocation, unfinished);
             }
+            publish(unfinished, creation.file());
         } catch (RuntimeException e) {
-            remove(creation.file());
+            remove(unfinished);
             if (createdData) {
                 remove(dataFile.get());
             }
@@ -213,7 +215,7 @@ final class Qcow2Creator {
     }
 
     /** An image without data: header, refcount table, refcount blocks, L1 table. */
-    private void writeEmpty(Qcow2Header header) {
+    private void writeEmpty(Qcow2Header header, Path unfinished) {
         long cluster = header.clusterBytes();
         long l1Clusters = Math.max(1, (header.l1Entries * 8L + cluster - 1) / cluster);
         Qcow2Layout layout = new Qcow2Layout(header);
@@ -244,42 +246,62 @@ final class Qcow2Creator {
             // Blocks lie one behind the other, so together they are one array of refcounts.
             layout.refcount(MemorySegment.ofArray(counts), 0, i, 1);
         }
-        write(
+        fill(
                 creation.file(),
+                unfinished,
                 new byte[][] {header.toBytes(creation.file()), table, counts},
                 new long[] {0, cluster, firstBlock << header.clusterBits},
                 used << header.clusterBits);
     }
 
+    private static Path unfinished(Path file) {
+        return file.resolveSibling(file.getFileName() + ".benchtop-tmp");
+    }
+
     /** Writes a file under another name and moves it to its own when it is complete. */
     static void write(Path file, byte[][] parts, long[] offsets, long sizeBytes) {
-        Path unfinished = file.resolveSibling(file.getFileName() + ".benchtop-tmp");
+        Path unfinished = unfinished(file);
         try {
-            try (FileChannel channel = FileChannel.open(
-                    unfinished,
-                    StandardOpenOption.CREATE,
-                    StandardOpenOption.TRUNCATE_EXISTING,
-                    StandardOpenOption.WRITE)) {
-                for (int i = 0; i < parts.length; i++) {
-                    ByteBuffer buffer = ByteBuffer.wrap(parts[i]);
-                    while (buffer.hasRemaining()) {
-                        channel.write(buffer, offsets[i] + buffer.position());
-                    }
+            fill(file, unfinished, parts, offsets, sizeBytes);
+            publish(unfinished, file);
+        } catch (RuntimeException e) {
+            remove(unfinished);
+            throw e;
+        }
+    }
+
+    /** Writes what shall become {@code file}. */
+    private static void fill(Path file, Path unfinished, byte[][] parts, long[] offsets, long sizeBytes) {
+        try (FileChannel channel = FileChannel.open(
+                unfinished,
+                StandardOpenOption.CREATE,
+                StandardOpenOption.TRUNCATE_EXISTING,
+                StandardOpenOption.WRITE)) {
+            for (int i = 0; i < parts.length; i++) {
+                ByteBuffer buffer = ByteBuffer.wrap(parts[i]);
+                while (buffer.hasRemaining()) {
+                    channel.write(buffer, offsets[i] + buffer.position());
                 }
-                if (sizeBytes > channel.size()) {
-                    channel.write(ByteBuffer.allocate(1), sizeBytes - 1);
-                }
-                channel.force(true);
             }
+            if (sizeBytes > channel.size()) {
+                channel.write(ByteBuffer.allocate(1), sizeBytes - 1);
+            }
+            channel.force(true);
+        } catch (IOException e) {
+            throw failure(file, e);
+        }
+    }
+
+    private static void publish(Path unfinished, Path file) {
+        try {
             Files.move(unfinished, file, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
-            try {
-                Files.deleteIfExists(unfinished);
-            } catch (IOException suppressed) {
-                e.addSuppressed(suppressed);
-            }
-            throw BenchtopException.of(ErrorKind.HOST, file + ": cannot be created: " + reason(e), e);
+            throw failure(file, e);
         }
+    }
+
+    private static BenchtopException failure(Path file, IOException e) {
+        return BenchtopException.of(ErrorKind.HOST, file + ": cannot be created: " + reason(e), e);
     }
 
     private static String reason(IOException e) {
@@ -290,8 +312,8 @@ final class Qcow2Creator {
                         : String.valueOf(e.getMessage());
     }
 
-    private void preallocate(String preallocation) {
-        ImageOpen how = ImageOpen.readOnly(creation.file())
+    private void preallocate(String preallocation, Path unfinished) {
+        ImageOpen how = ImageOpen.readOnly(unfinished)
                 .writable(true)
                 .cache(CacheMode.UNSAFE)
                 .backing(false);

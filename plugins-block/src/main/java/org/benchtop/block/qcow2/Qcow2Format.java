@@ -153,7 +153,7 @@ public final class Qcow2Format implements ImageFormat {
             if (how.backing() && header.backingFile.isPresent()) {
                 backing = openBacking(header, header.backingFile.get());
             }
-            Qcow2Image.Qcow2Settings settings = new Qcow2Image.Qcow2Settings(
+            Qcow2Settings settings = new Qcow2Settings(
                     how.writable(),
                     how.unmap(),
                     how.compress() && dataFile == null,
@@ -165,6 +165,7 @@ public final class Qcow2Format implements ImageFormat {
             Qcow2Image image = new Qcow2Image(file, dataFile, backing, header, settings);
             try {
                 prepare(image, header);
+                context.stats().gauge("table-memory", "B", image::memoryBytes);
                 return image;
             } catch (RuntimeException e) {
                 // The caller closes the files.
@@ -187,11 +188,11 @@ public final class Qcow2Format implements ImageFormat {
                                     + check.messages().getFirst());
                 }
             }
-            if (image.overlappingTables()) {
+            if (image.tables().overlappingTables()) {
                 throw Qcow2Header.image(
                         how.file(), "two tables are in the same place: run \"benchtop image check\" on it");
             }
-            image.startWriting();
+            image.tables().startWriting();
         }
 
         private Qcow2Header readHeader() {

@@ -84,7 +84,7 @@ final class Qcow2Job extends Task {
             }
             case BlockRequest.Discard discard -> mode = Mode.DISCARD;
             case BlockRequest.WriteZeroes zeroes -> {
-                mode = queue.image().zeroesNeedData() ? Mode.ZERO_DATA : Mode.ZEROES;
+                mode = queue.tables().zeroesNeedData() ? Mode.ZERO_DATA : Mode.ZEROES;
                 mayUnmap = zeroes.mayUnmap();
             }
         }
@@ -105,7 +105,7 @@ final class Qcow2Job extends Task {
     void startInternalRead(long offset, long length, MemorySegment into, long intoOffset, InternalDone done) {
         mode = Mode.READ;
         durable = false;
-        long inside = Math.clamp(queue.image().capabilities().sizeBytes() - offset, 0, length);
+        long inside = Math.clamp(queue.tables().capabilities().sizeBytes() - offset, 0, length);
         if (inside < length) {
             into.asSlice(intoOffset + inside, length - inside).fill((byte) 0);
         }
@@ -151,12 +151,12 @@ final class Qcow2Job extends Task {
     private void walk() {
         while (at < end && status == BlockStatus.OK) {
             int result = step();
-            if (result == Qcow2Image.WAIT) {
+            if (result == Qcow2Tables.WAIT) {
                 return;
             }
-            if (result == Qcow2Image.FULL) {
+            if (result == Qcow2Tables.FULL) {
                 fail(BlockStatus.NO_SPACE);
-            } else if (result != Qcow2Image.READY) {
+            } else if (result != Qcow2Tables.READY) {
                 fail(BlockStatus.IO_ERROR);
             }
         }
@@ -169,14 +169,14 @@ final class Qcow2Job extends Task {
             case WRITE, ZERO_DATA, PREALLOCATE -> writeStep(end);
             case ZEROES -> changeStep(true);
             case DISCARD -> changeStep(false);
-            case FLUSH -> Qcow2Image.READY;
+            case FLUSH -> Qcow2Tables.READY;
         };
     }
 
-    private void enter(Qcow2Image image) {
+    private void enter(Qcow2Tables tables) {
         if (!entered) {
             entered = true;
-            generation = image.generation();
+            generation = tables.generation();
             queue.enter(generation);
         }
     }
@@ -189,13 +189,13 @@ final class Qcow2Job extends Task {
     }
 
     private int readStep() {
-        Qcow2Image image = queue.image();
+        Qcow2Tables tables = queue.tables();
         int result;
-        synchronized (image) {
-            enter(image);
-            result = image.map(at, end - at, map, this);
+        synchronized (tables) {
+            enter(tables);
+            result = tables.map(at, end - at, map, this);
         }
-        if (result != Qcow2Image.READY) {
+        if (result != Qcow2Tables.READY) {
             return result;
         }
         long length = map.length;
@@ -206,7 +206,7 @@ final class Qcow2Job extends Task {
             }
             case ZERO -> buffer.fill(at - start, length, (byte) 0);
             case UNALLOCATED -> {
-                long below = Math.clamp(image.backingBytes() - at, 0, length);
+                long below = Math.clamp(tables.backingBytes() - at, 0, length);
                 if (below < length) {
                     buffer.fill(at - start + below, length - below, (byte) 0);
                 }
@@ -224,39 +224,39 @@ final class Qcow2Job extends Task {
                                 at - start,
                                 length,
                                 map.entry,
-                                image.layout().inCluster(at));
+                                tables.layout().inCluster(at));
             }
             case INVALID -> {
-                return Qcow2Image.FAILED;
+                return Qcow2Tables.FAILED;
             }
         }
         at += length;
-        return Qcow2Image.READY;
+        return Qcow2Tables.READY;
     }
 
     private int writeStep(long requested) {
-        Qcow2Image image = queue.image();
-        long limit = mode == Mode.WRITE ? requested : wholeOrPartial(image.layout(), requested);
+        Qcow2Tables tables = queue.tables();
+        long limit = mode == Mode.WRITE ? requested : wholeOrPartial(tables.layout(), requested);
         Allocation allocation = null;
         int result;
-        synchronized (image) {
-            enter(image);
-            result = mode == Mode.WRITE && image.compresses(at, limit)
-                    ? image.beginCompressed(at, this)
-                    : image.mapWrite(at, limit, map, this);
-            if (result == Qcow2Image.ALLOCATED) {
-                allocation = image.lastAllocation();
-                result = Qcow2Image.READY;
+        synchronized (tables) {
+            enter(tables);
+            result = mode == Mode.WRITE && tables.compresses(at, limit)
+                    ? tables.beginCompressed(at, this)
+                    : tables.mapWrite(at, limit, map, this);
+            if (result == Qcow2Tables.ALLOCATED) {
+                allocation = tables.lastAllocation();
+                result = Qcow2Tables.READY;
             }
         }
-        if (result != Qcow2Image.READY) {
+        if (result != Qcow2Tables.READY) {
             return result;
         }
         if (allocation != null) {
             outstanding++;
             at = allocation.writeEnd();
             allocation.start(this, mode == Mode.WRITE ? buffer : null, start, mode == Mode.PREALLOCATE);
-            return Qcow2Image.READY;
+            return Qcow2Tables.READY;
         }
         long length = map.length;
         switch (mode) {
@@ -271,7 +271,7 @@ final class Qcow2Job extends Task {
             case READ, DISCARD, PREALLOCATE, FLUSH -> {}
         }
         at += length;
-        return Qcow2Image.READY;
+        return Qcow2Tables.READY;
     }
 
     /** Zeroes go to whole clusters in one piece of any length, or together with what is copied to one cluster. */
@@ -284,23 +284,23 @@ final class Qcow2Job extends Task {
     }
 
     private int changeStep(boolean zeroes) {
-        Qcow2Image image = queue.image();
-        Qcow2Layout layout = image.layout();
+        Qcow2Tables tables = queue.tables();
+        Qcow2Layout layout = tables.layout();
         long unit = layout.unitBytes();
         long unitStart = at & -unit;
-        long unitEnd = Math.min(unitStart + unit, image.capabilities().sizeBytes());
+        long unitEnd = Math.min(unitStart + unit, tables.capabilities().sizeBytes());
         if (at != unitStart || end < unitEnd) {
             return partialUnit(zeroes, Math.min(end, unitEnd));
         }
         int result;
-        synchronized (image) {
-            enter(image);
-            result = image.change(at, end, zeroes, mayUnmap, map, this);
+        synchronized (tables) {
+            enter(tables);
+            result = tables.zeroes().change(at, end, zeroes, mayUnmap, map, this);
         }
-        if (result == Qcow2Image.NEEDS_DATA) {
+        if (result == Qcow2Tables.NEEDS_DATA) {
             return writeStep(Math.min(end, at + map.length));
         }
-        if (result == Qcow2Image.READY) {
+        if (result == Qcow2Tables.READY) {
             at += map.length;
         }
         return result;
@@ -309,20 +309,20 @@ final class Qcow2Job extends Task {
     private int partialUnit(boolean zeroes, long limit) {
         if (!zeroes) {
             at = limit;
-            return Qcow2Image.READY;
+            return Qcow2Tables.READY;
         }
-        Qcow2Image image = queue.image();
-        synchronized (image) {
-            enter(image);
-            int result = image.map(at, limit - at, map, this);
-            if (result != Qcow2Image.READY) {
+        Qcow2Tables tables = queue.tables();
+        synchronized (tables) {
+            enter(tables);
+            int result = tables.map(at, limit - at, map, this);
+            if (result != Qcow2Tables.READY) {
                 return result;
             }
             boolean zero = map.kind == Qcow2Layout.Kind.ZERO
-                    || map.kind == Qcow2Layout.Kind.UNALLOCATED && at >= image.backingBytes();
-            if (zero && !image.allocating(at)) {
+                    || map.kind == Qcow2Layout.Kind.UNALLOCATED && at >= tables.backingBytes();
+            if (zero && !tables.allocating(at)) {
                 at += map.length;
-                return Qcow2Image.READY;
+                return Qcow2Tables.READY;
             }
         }
         return writeStep(limit);
@@ -352,11 +352,11 @@ final class Qcow2Job extends Task {
             finish();
             return;
         }
-        Qcow2Image image = queue.image();
+        Qcow2Tables tables = queue.tables();
         flushing = true;
         boolean waits;
-        synchronized (image) {
-            waits = image.flushIfNeeded(
+        synchronized (tables) {
+            waits = tables.flushIfNeeded(
                     this, mode == Mode.FLUSH, durable && status == BlockStatus.OK, mode != Mode.READ);
         }
         if (!waits) {

@@ -20,7 +20,7 @@ final class Qcow2Queue implements BlockQueue {
     private static final long BUFFER_BUDGET_BYTES = 8 << 20;
     private static final int MAX_BUFFERS = 16;
 
-    private final Qcow2Image image;
+    private final Qcow2Tables tables;
     private final EventLoop loop;
     private final BlockQueue file;
     private final @Nullable BlockQueue dataFile;
@@ -28,6 +28,7 @@ final class Qcow2Queue implements BlockQueue {
     private final Arena arena = Arena.ofShared();
     private final Task.Fifo todo = new Task.Fifo();
     private final ArrayDeque<Qcow2Job> freeJobs = new ArrayDeque<>();
+    private final ArrayDeque<DirectRead> freeDirectReads = new ArrayDeque<>();
     private final ArrayDeque<DataPiece> freePieces = new ArrayDeque<>();
     private final ArrayDeque<Allocation> freeAllocations = new ArrayDeque<>();
     private final ArrayDeque<MemorySegment> freeBuffers = new ArrayDeque<>();
@@ -44,21 +45,21 @@ final class Qcow2Queue implements BlockQueue {
     private boolean kickNeeded;
     private boolean closed;
 
-    Qcow2Queue(Qcow2Image image, EventLoop loop) {
-        this.image = image;
+    Qcow2Queue(Qcow2Tables tables, EventLoop loop) {
+        this.tables = tables;
         this.loop = loop;
-        this.bufferBytes = (int) (2 * image.layout().clusterBytes);
+        this.bufferBytes = (int) (2 * tables.layout().clusterBytes);
         this.maxBuffers = Math.clamp(BUFFER_BUDGET_BYTES / bufferBytes, 2, MAX_BUFFERS);
-        this.file = image.file().backend().openQueue(loop);
+        this.file = tables.file().backend().openQueue(loop);
         this.dataFile =
-                image.dataFile() == null ? null : image.dataFile().backend().openQueue(loop);
+                tables.dataFile() == null ? null : tables.dataFile().backend().openQueue(loop);
         this.backing =
-                image.backingBackend() == null ? null : image.backingBackend().openQueue(loop);
-        this.compressed = new CompressedRead(this, image);
+                tables.backingBackend() == null ? null : tables.backingBackend().openQueue(loop);
+        this.compressed = new CompressedRead(this, tables);
     }
 
-    Qcow2Image image() {
-        return image;
+    Qcow2Tables tables() {
+        return tables;
     }
 
     EventLoop loop() {
@@ -67,13 +68,40 @@ final class Qcow2Queue implements BlockQueue {
 
     @Override
     public void submit(BlockRequest request, BlockCompletion completion) {
-        BlockStatus status = RequestCheck.check(request, image.capabilities());
+        BlockStatus status = RequestCheck.check(request, tables.capabilities());
         if (status != BlockStatus.OK || request.lengthBytes() == 0 && !(request instanceof BlockRequest.Flush)) {
             completion.completed(request, status);
             return;
         }
+        if (request instanceof BlockRequest.Read read && readDirectly(read, completion)) {
+            return;
+        }
         job().start(request, completion);
         runDue();
+    }
+
+    /** Starts a read that needs nothing but to be moved; false if it needs more. */
+    private boolean readDirectly(BlockRequest.Read read, BlockCompletion completion) {
+        long host;
+        long generation;
+        synchronized (tables) {
+            host = tables.dataAt(read.offsetBytes(), read.lengthBytes());
+            if (host < 0) {
+                return false;
+            }
+            generation = tables.generation();
+            enter(generation);
+        }
+        DirectRead direct = freeDirectReads.poll();
+        if (direct == null) {
+            direct = new DirectRead(this);
+        }
+        direct.start(read, completion, host, generation);
+        return true;
+    }
+
+    void recycle(DirectRead direct) {
+        freeDirectReads.push(direct);
     }
 
     @Override
@@ -117,6 +145,11 @@ final class Qcow2Queue implements BlockQueue {
 
     CompressedRead compressed() {
         return compressed;
+    }
+
+    /** The memory of buffers. */
+    long memoryBytes() {
+        return (long) bufferCount * bufferBytes + compressed.memoryBytes();
     }
 
     /** A buffer of two clusters, or null; then the task goes on when there is one. */
@@ -249,12 +282,12 @@ final class Qcow2Queue implements BlockQueue {
 
     @Override
     public void close() {
-        synchronized (image) {
+        synchronized (tables) {
             if (closed) {
                 return;
             }
             closed = true;
-            image.forget(this);
+            tables.forget(this);
         }
         file.close();
         if (dataFile != null) {

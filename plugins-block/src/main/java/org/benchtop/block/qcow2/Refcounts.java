@@ -8,12 +8,12 @@ import org.benchtop.spi.block.BlockStatus;
  * The refcounts of an open image, and the search for free clusters. Guarded by the image's lock.
  *
  * <p>Every method that needs a table part that is not in memory lets a task wait for it and answers {@link
- * Qcow2Image#WAIT}; nothing has been changed then, and the task tries again.
+ * Qcow2Tables#WAIT}; nothing has been changed then, and the task tries again.
  */
 final class Refcounts {
     private static final int ENTRIES_PER_SECTOR = Qcow2Layout.SECTOR / 8;
 
-    private final Qcow2Image image;
+    private final Qcow2Tables tables;
     private final Qcow2Layout layout;
     private final SliceCache cache;
     private long[] table = new long[0];
@@ -26,8 +26,8 @@ final class Refcounts {
     /** The length of the run that {@link #allocate} found. */
     private int allocatedClusters;
 
-    Refcounts(Qcow2Image image, Qcow2Layout layout, SliceCache cache) {
-        this.image = image;
+    Refcounts(Qcow2Tables tables, Qcow2Layout layout, SliceCache cache) {
+        this.tables = tables;
         this.layout = layout;
         this.cache = cache;
     }
@@ -80,13 +80,13 @@ final class Refcounts {
     private int slot(long cluster, Task task) {
         long block = blockOffset(cluster);
         if (!layout.aligned(block)) {
-            image.foundCorruption("refcount block at " + block + " is not at a cluster's start", task.queue);
-            return Qcow2Image.FAILED;
+            tables.foundCorruption("refcount block at " + block + " is not at a cluster's start", task.queue);
+            return Qcow2Tables.FAILED;
         }
-        return image.slice(cache, sliceKey(block, cluster), task);
+        return tables.slice(cache, sliceKey(block, cluster), task);
     }
 
-    /** The refcount of a cluster, or {@link Qcow2Image#WAIT} or {@link Qcow2Image#FAILED}. */
+    /** The refcount of a cluster, or {@link Qcow2Tables#WAIT} or {@link Qcow2Tables#FAILED}. */
     long get(long cluster, Task task) {
         if (blockOffset(cluster) == 0) {
             return 0;
@@ -111,15 +111,15 @@ final class Refcounts {
     /**
      * Takes a run of up to {@code want} clusters.
      *
-     * @return the index of the first one, or {@link Qcow2Image#WAIT}, {@link Qcow2Image#FAILED} or {@link
-     *     Qcow2Image#FULL}
+     * @return the index of the first one, or {@link Qcow2Tables#WAIT}, {@link Qcow2Tables#FAILED} or {@link
+     *     Qcow2Tables#FULL}
      */
     long allocate(int want, Task task) {
         int perSlice = entriesPerSlice();
         long cluster = freeIndex;
         while (true) {
-            if (cluster >= image.maxClusters()) {
-                return Qcow2Image.FULL;
+            if (cluster >= tables.maxClusters()) {
+                return Qcow2Tables.FULL;
             }
             if (blockOffset(cluster) == 0) {
                 long made = createBlock(cluster, task);
@@ -134,7 +134,7 @@ final class Refcounts {
             }
             MemorySegment memory = cache.memory(slot);
             long base = cache.base(slot);
-            long limit = Math.min((cluster / perSlice + 1) * perSlice, image.maxClusters());
+            long limit = Math.min((cluster / perSlice + 1) * perSlice, tables.maxClusters());
             while (cluster < limit && layout.refcount(memory, base, cluster % perSlice) != 0) {
                 cluster++;
             }
@@ -158,7 +158,7 @@ final class Refcounts {
 
     /** Takes one certain cluster if it is free and its refcount is in memory. */
     boolean allocateExactly(long cluster, Task task) {
-        if (cluster >= image.maxClusters() || blockOffset(cluster) == 0) {
+        if (cluster >= tables.maxClusters() || blockOffset(cluster) == 0) {
             return false;
         }
         int slot = cache.find(sliceKey(blockOffset(cluster), cluster));
@@ -181,7 +181,7 @@ final class Refcounts {
     private long createBlock(long cluster, Task task) {
         if (creation != null) {
             creation.waiters.add(task);
-            return Qcow2Image.WAIT;
+            return Qcow2Tables.WAIT;
         }
         long index = cluster >>> layout.refcountBlockBits;
         if (index >= table.length) {
@@ -189,19 +189,19 @@ final class Refcounts {
         }
         long first = index << layout.refcountBlockBits;
         long offset = first << layout.clusterBits;
-        if (image.takeFresh(first, 1)) {
+        if (tables.takeFresh(first, 1)) {
             int slot = cache.claim(offset);
             if (slot == SliceCache.NONE) {
-                return image.waitForRoom(task);
+                return tables.waitForRoom(task);
             }
             blockReady(index, offset, slot);
-            return Qcow2Image.READY;
+            return Qcow2Tables.READY;
         }
         Creation made = new Creation(task.queue, index, offset);
         creation = made;
         made.waiters.add(task);
         task.queue.later(made);
-        return Qcow2Image.WAIT;
+        return Qcow2Tables.WAIT;
     }
 
     private void blockReady(long index, long offset, int slot) {
@@ -227,7 +227,7 @@ final class Refcounts {
         long entries = Math.max(neededIndex + 1, table.length) * 3 / 2 + perCluster;
         entries = (entries + perCluster - 1) / perCluster * perCluster;
         if (entries * 8 > Math.max(Qcow2Header.MAX_REFCOUNT_TABLE_BYTES, layout.clusterBytes)) {
-            return Qcow2Image.FULL;
+            return Qcow2Tables.FULL;
         }
         long tableClusters = entries / perCluster;
         long perBlock = 1L << layout.refcountBlockBits;
@@ -235,14 +235,14 @@ final class Refcounts {
         while (blocks * perBlock < blocks + tableClusters) {
             blocks++;
         }
-        if (first + blocks + tableClusters > image.maxClusters()) {
-            return Qcow2Image.FULL;
+        if (first + blocks + tableClusters > tables.maxClusters()) {
+            return Qcow2Tables.FULL;
         }
         Creation made = new Creation(task.queue, first, (int) blocks, (int) tableClusters);
         creation = made;
         made.waiters.add(task);
         task.queue.later(made);
-        return Qcow2Image.WAIT;
+        return Qcow2Tables.WAIT;
     }
 
     /** Writes a new block, or a new table with its blocks, to the file before anything refers to it. */
@@ -279,7 +279,7 @@ final class Refcounts {
                     queue.zeroFile(offset, layout.clusterBytes, this::writeDone);
                 } else {
                     long clusters = blocks;
-                    MemorySegment content = image.scratch(clusters << layout.clusterBits);
+                    MemorySegment content = tables.scratch(clusters << layout.clusterBits);
                     for (long i = 0; i < blocks + tableClusters; i++) {
                         layout.refcount(content, 0, i, 1);
                     }
@@ -287,11 +287,11 @@ final class Refcounts {
                 }
                 return;
             }
-            synchronized (image) {
+            synchronized (tables) {
                 if (blocks == 0) {
                     int slot = cache.claim(offset);
                     if (slot == SliceCache.NONE) {
-                        image.waitForRoom(this);
+                        tables.waitForRoom(this);
                         return;
                     }
                     blockReady(index, offset, slot);
@@ -309,7 +309,7 @@ final class Refcounts {
                 queue.later(this);
                 return;
             }
-            synchronized (image) {
+            synchronized (tables) {
                 creation = null;
                 waiters.wake(queue, status);
             }
@@ -330,8 +330,8 @@ final class Refcounts {
             dirtySectors = new boolean[sectors(entries)];
             anyDirtySector = false;
             moved = true;
-            image.refcountTableMoves(offset + ((long) blocks << layout.clusterBits), tableClusters, oldClusters);
-            image.usedUpTo(index + blocks + tableClusters);
+            tables.refcountTableMoves(offset + ((long) blocks << layout.clusterBits), tableClusters, oldClusters);
+            tables.usedUpTo(index + blocks + tableClusters);
         }
     }
 
@@ -371,7 +371,7 @@ final class Refcounts {
             }
         }
         if (ok) {
-            if (hadMoved && tableOffset == image.refcountTableOffset()) {
+            if (hadMoved && tableOffset == tables.refcountTableOffset()) {
                 moved = false;
             }
             return;

@@ -13,6 +13,9 @@ final class SliceCache implements AutoCloseable {
     static final int NONE = -1;
 
     private static final int CHUNK_BYTES = 1 << 20;
+    /** Of the arrays below, for each slot, with a list of waiters. */
+    private static final long BOOKKEEPING_BYTES = 8 + 4 + 4 + 3 * 4 + 4 + 24;
+
     private static final byte FREE = 0;
     private static final byte LOADING = 1;
     private static final byte READY = 2;
@@ -31,6 +34,7 @@ final class SliceCache implements AutoCloseable {
     private final int[] buckets;
     private final int[] nextInBucket;
     private final int[] dirtySlots;
+    private int chunksTaken;
     private int dirtyCount;
     private int used;
     private int hand;
@@ -58,6 +62,11 @@ final class SliceCache implements AutoCloseable {
 
     int capacity() {
         return capacity;
+    }
+
+    /** Memory that is taken now, with what the cache needs to find its slices. */
+    long memoryBytes() {
+        return (long) chunksTaken * slotsPerChunk * sliceBytes + capacity * BOOKKEEPING_BYTES;
     }
 
     int dirtyCount() {
@@ -94,6 +103,7 @@ final class SliceCache implements AutoCloseable {
         int chunk = slot / slotsPerChunk;
         if (chunks[chunk] == null) {
             chunks[chunk] = arena.allocate((long) slotsPerChunk * sliceBytes, 4096);
+            chunksTaken++;
         }
         keys[slot] = key;
         states[slot] = LOADING;

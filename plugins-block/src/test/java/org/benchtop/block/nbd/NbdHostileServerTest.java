@@ -18,6 +18,7 @@ import org.benchtop.spi.BenchtopException;
 import org.benchtop.spi.block.BlockBackend;
 import org.benchtop.spi.block.BlockRequest;
 import org.benchtop.spi.block.BlockStatus;
+import org.benchtop.spi.nbd.NbdProtocol;
 import org.benchtop.testkit.BlockClient;
 import org.benchtop.testkit.FakeCreateContext;
 import org.junit.jupiter.api.Test;
@@ -72,8 +73,8 @@ final class NbdHostileServerTest {
     @Test
     void oldstyleServerIsRefused() {
         String message = refusal((in, out) -> {
-            out.writeLong(Nbd.NBDMAGIC);
-            out.writeLong(Nbd.OLDSTYLE_MAGIC);
+            out.writeLong(NbdProtocol.NBDMAGIC);
+            out.writeLong(NbdProtocol.OLDSTYLE_MAGIC);
             out.write(new byte[200]);
         });
         assertTrue(message.contains("oldstyle"), message);
@@ -90,9 +91,9 @@ final class NbdHostileServerTest {
         String message = refusal((in, out) -> {
             ScriptedServer.greet(in, out);
             int option = ScriptedServer.option(in);
-            out.writeLong(Nbd.OPTION_REPLY_MAGIC);
+            out.writeLong(NbdProtocol.OPTION_REPLY_MAGIC);
             out.writeInt(option);
-            out.writeInt(Nbd.NBD_REP_ACK);
+            out.writeInt(NbdProtocol.NBD_REP_ACK);
             out.writeInt(-1);
             in.readByte();
         });
@@ -103,10 +104,10 @@ final class NbdHostileServerTest {
     void endlessInformationIsRefused() {
         String message = refusal((in, out) -> {
             ScriptedServer.greet(in, out);
-            ScriptedServer.reply(out, ScriptedServer.option(in), Nbd.NBD_REP_ERR_UNSUP, new byte[0]);
+            ScriptedServer.reply(out, ScriptedServer.option(in), NbdProtocol.NBD_REP_ERR_UNSUP, new byte[0]);
             int option = ScriptedServer.option(in);
             while (true) {
-                ScriptedServer.reply(out, option, Nbd.NBD_REP_INFO, new byte[4]);
+                ScriptedServer.reply(out, option, NbdProtocol.NBD_REP_INFO, new byte[4]);
             }
         });
         assertTrue(message.contains("endless"), message);
@@ -116,9 +117,9 @@ final class NbdHostileServerTest {
     void refusalOfTheServerIsShownInOneLine() {
         String message = refusal((in, out) -> {
             ScriptedServer.greet(in, out);
-            ScriptedServer.reply(out, ScriptedServer.option(in), Nbd.NBD_REP_ERR_UNSUP, new byte[0]);
+            ScriptedServer.reply(out, ScriptedServer.option(in), NbdProtocol.NBD_REP_ERR_UNSUP, new byte[0]);
             ScriptedServer.reply(
-                    out, ScriptedServer.option(in), Nbd.NBD_REP_ERR_UNKNOWN, "go\naway\u001b[31m".getBytes());
+                    out, ScriptedServer.option(in), NbdProtocol.NBD_REP_ERR_UNKNOWN, "go\naway\u001b[31m".getBytes());
             in.readByte();
         });
         assertTrue(message.contains("no export") && message.contains("go away"), message);
@@ -188,7 +189,7 @@ final class NbdHostileServerTest {
                     (in, out) -> {
                         ScriptedServer.Request request = ScriptedServer.request(in);
                         ScriptedServer.chunk(
-                                out, 1, Nbd.NBD_REPLY_TYPE_OFFSET_DATA, request.cookie(), request.length() + 8);
+                                out, 1, NbdProtocol.NBD_REPLY_TYPE_OFFSET_DATA, request.cookie(), request.length() + 8);
                         out.writeLong(request.offset() + shift);
                         out.write(new byte[request.length()]);
                         in.readByte();
@@ -209,7 +210,7 @@ final class NbdHostileServerTest {
         afterNegotiation(
                 (in, out) -> {
                     ScriptedServer.Request request = ScriptedServer.request(in);
-                    ScriptedServer.chunk(out, 1, Nbd.NBD_REPLY_TYPE_OFFSET_DATA, request.cookie(), 512 + 8);
+                    ScriptedServer.chunk(out, 1, NbdProtocol.NBD_REPLY_TYPE_OFFSET_DATA, request.cookie(), 512 + 8);
                     out.writeLong(request.offset());
                     out.write(new byte[512]);
                     in.readByte();
@@ -225,13 +226,13 @@ final class NbdHostileServerTest {
         afterNegotiation(
                 (in, out) -> {
                     ScriptedServer.Request request = ScriptedServer.request(in);
-                    ScriptedServer.chunk(out, 0, Nbd.NBD_REPLY_TYPE_OFFSET_DATA, request.cookie(), 2048 + 8);
+                    ScriptedServer.chunk(out, 0, NbdProtocol.NBD_REPLY_TYPE_OFFSET_DATA, request.cookie(), 2048 + 8);
                     out.writeLong(request.offset() + 2048);
                     out.write(java.util.Arrays.copyOfRange(expected, 2048, 4096));
-                    ScriptedServer.chunk(out, 0, Nbd.NBD_REPLY_TYPE_OFFSET_HOLE, request.cookie(), 12);
+                    ScriptedServer.chunk(out, 0, NbdProtocol.NBD_REPLY_TYPE_OFFSET_HOLE, request.cookie(), 12);
                     out.writeLong(request.offset() + 1024);
                     out.writeInt(1024);
-                    ScriptedServer.chunk(out, 1, Nbd.NBD_REPLY_TYPE_OFFSET_DATA, request.cookie(), 1024 + 8);
+                    ScriptedServer.chunk(out, 1, NbdProtocol.NBD_REPLY_TYPE_OFFSET_DATA, request.cookie(), 1024 + 8);
                     out.writeLong(request.offset());
                     out.write(java.util.Arrays.copyOf(expected, 1024));
                     in.readByte();
@@ -309,7 +310,7 @@ final class NbdHostileServerTest {
                             in,
                             out,
                             ScriptedServer.SIZE,
-                            Nbd.NBD_FLAG_HAS_FLAGS | Nbd.NBD_FLAG_SEND_FLUSH,
+                            NbdProtocol.NBD_FLAG_HAS_FLAGS | NbdProtocol.NBD_FLAG_SEND_FLUSH,
                             1,
                             32 << 20,
                             false);
@@ -325,7 +326,8 @@ final class NbdHostileServerTest {
             assertEquals(BlockStatus.OK, client.discard(0, 65536));
             assertEquals(BlockStatus.OK, client.write(0, new byte[512], true));
 
-            assertEquals(List.of(Nbd.NBD_CMD_WRITE, Nbd.NBD_CMD_WRITE, Nbd.NBD_CMD_FLUSH), commands);
+            assertEquals(
+                    List.of(NbdProtocol.NBD_CMD_WRITE, NbdProtocol.NBD_CMD_WRITE, NbdProtocol.NBD_CMD_FLUSH), commands);
             assertTrue(!backend.capabilities().discard());
         }
     }

@@ -12,15 +12,16 @@ import java.nio.channels.SocketChannel;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import org.benchtop.spi.nbd.NbdProtocol;
 
 /** An NBD server that does what a test tells it, one script for each connection. */
 final class ScriptedServer implements AutoCloseable {
     static final long SIZE = 1 << 20;
-    static final int ALL_FLAGS = Nbd.NBD_FLAG_HAS_FLAGS
-            | Nbd.NBD_FLAG_SEND_FLUSH
-            | Nbd.NBD_FLAG_SEND_FUA
-            | Nbd.NBD_FLAG_SEND_TRIM
-            | Nbd.NBD_FLAG_SEND_WRITE_ZEROES;
+    static final int ALL_FLAGS = NbdProtocol.NBD_FLAG_HAS_FLAGS
+            | NbdProtocol.NBD_FLAG_SEND_FLUSH
+            | NbdProtocol.NBD_FLAG_SEND_FUA
+            | NbdProtocol.NBD_FLAG_SEND_TRIM
+            | NbdProtocol.NBD_FLAG_SEND_WRITE_ZEROES;
 
     /** What the server does on one connection; it hangs up afterwards. */
     @FunctionalInterface
@@ -84,40 +85,40 @@ final class ScriptedServer implements AutoCloseable {
         greet(in, out);
         while (true) {
             int option = option(in);
-            if (option == Nbd.NBD_OPT_STRUCTURED_REPLY) {
-                reply(out, option, structured ? Nbd.NBD_REP_ACK : Nbd.NBD_REP_ERR_UNSUP, new byte[0]);
-            } else if (option == Nbd.NBD_OPT_GO) {
+            if (option == NbdProtocol.NBD_OPT_STRUCTURED_REPLY) {
+                reply(out, option, structured ? NbdProtocol.NBD_REP_ACK : NbdProtocol.NBD_REP_ERR_UNSUP, new byte[0]);
+            } else if (option == NbdProtocol.NBD_OPT_GO) {
                 reply(
                         out,
                         option,
-                        Nbd.NBD_REP_INFO,
+                        NbdProtocol.NBD_REP_INFO,
                         java.nio.ByteBuffer.allocate(12)
-                                .putShort((short) Nbd.NBD_INFO_EXPORT)
+                                .putShort((short) NbdProtocol.NBD_INFO_EXPORT)
                                 .putLong(size)
                                 .putShort((short) flags)
                                 .array());
                 reply(
                         out,
                         option,
-                        Nbd.NBD_REP_INFO,
+                        NbdProtocol.NBD_REP_INFO,
                         java.nio.ByteBuffer.allocate(14)
-                                .putShort((short) Nbd.NBD_INFO_BLOCK_SIZE)
+                                .putShort((short) NbdProtocol.NBD_INFO_BLOCK_SIZE)
                                 .putInt(minBlock)
                                 .putInt(4096)
                                 .putInt(maxBlock)
                                 .array());
-                reply(out, option, Nbd.NBD_REP_ACK, new byte[0]);
+                reply(out, option, NbdProtocol.NBD_REP_ACK, new byte[0]);
                 return;
             } else {
-                reply(out, option, Nbd.NBD_REP_ERR_UNSUP, new byte[0]);
+                reply(out, option, NbdProtocol.NBD_REP_ERR_UNSUP, new byte[0]);
             }
         }
     }
 
     static void greet(DataInputStream in, DataOutputStream out) throws IOException {
-        out.writeLong(Nbd.NBDMAGIC);
-        out.writeLong(Nbd.IHAVEOPT);
-        out.writeShort(Nbd.NBD_FLAG_FIXED_NEWSTYLE | Nbd.NBD_FLAG_NO_ZEROES);
+        out.writeLong(NbdProtocol.NBDMAGIC);
+        out.writeLong(NbdProtocol.IHAVEOPT);
+        out.writeShort(NbdProtocol.NBD_FLAG_FIXED_NEWSTYLE | NbdProtocol.NBD_FLAG_NO_ZEROES);
         in.readInt();
     }
 
@@ -129,7 +130,7 @@ final class ScriptedServer implements AutoCloseable {
     }
 
     static void reply(DataOutputStream out, int option, int type, byte[] data) throws IOException {
-        out.writeLong(Nbd.OPTION_REPLY_MAGIC);
+        out.writeLong(NbdProtocol.OPTION_REPLY_MAGIC);
         out.writeInt(option);
         out.writeInt(type);
         out.writeInt(data.length);
@@ -137,7 +138,7 @@ final class ScriptedServer implements AutoCloseable {
     }
 
     static Request request(DataInputStream in) throws IOException {
-        if (in.readInt() != Nbd.NBD_REQUEST_MAGIC) {
+        if (in.readInt() != NbdProtocol.NBD_REQUEST_MAGIC) {
             throw new IOException("no request");
         }
         int flags = in.readUnsignedShort();
@@ -145,18 +146,18 @@ final class ScriptedServer implements AutoCloseable {
         long cookie = in.readLong();
         long offset = in.readLong();
         int length = in.readInt();
-        byte[] data = command == Nbd.NBD_CMD_WRITE ? in.readNBytes(length) : new byte[0];
+        byte[] data = command == NbdProtocol.NBD_CMD_WRITE ? in.readNBytes(length) : new byte[0];
         return new Request(flags, command, cookie, offset, length, data);
     }
 
     static void simple(DataOutputStream out, long cookie, int error) throws IOException {
-        out.writeInt(Nbd.NBD_SIMPLE_REPLY_MAGIC);
+        out.writeInt(NbdProtocol.NBD_SIMPLE_REPLY_MAGIC);
         out.writeInt(error);
         out.writeLong(cookie);
     }
 
     static void chunk(DataOutputStream out, int flags, int type, long cookie, int length) throws IOException {
-        out.writeInt(Nbd.NBD_STRUCTURED_REPLY_MAGIC);
+        out.writeInt(NbdProtocol.NBD_STRUCTURED_REPLY_MAGIC);
         out.writeShort(flags);
         out.writeShort(type);
         out.writeLong(cookie);

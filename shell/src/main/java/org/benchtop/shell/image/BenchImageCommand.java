@@ -200,7 +200,7 @@ final class BenchImageCommand implements Callable<Integer> {
             double seconds = (System.nanoTime() - start) / 1e9;
             loop.call(queue::close);
             if (failure != BlockStatus.OK) {
-                throw BenchtopException.host(file + ": a request failed: " + failure);
+                throw BenchtopException.host(file + ": a request failed: " + failure.words());
             }
             return seconds;
         }

@@ -44,7 +44,7 @@ final class Waiting implements AutoCloseable {
     void require(String what, BlockRequest request) {
         BlockStatus status = submit(request);
         if (status != BlockStatus.OK) {
-            throw BenchtopException.host(describe() + ": " + what + ": " + status);
+            throw BenchtopException.host(describe() + ": " + what + ": " + status.words());
         }
     }
 

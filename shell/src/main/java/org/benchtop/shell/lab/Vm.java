@@ -124,6 +124,18 @@ public final class Vm implements AutoCloseable {
         return this;
     }
 
+    /**
+     * Freezes what a drive holds and goes on in a new qcow2 image over it, without stopping the guest: see {@link
+     * Machine#snapshotDrive}.
+     *
+     * @param drive a drive of type {@code file}, {@code qcow2} or {@code phy}
+     * @param overlay the new image; must not exist
+     */
+    public Vm snapshot(String drive, Path overlay) {
+        machine.snapshotDrive(drive, overlay);
+        return this;
+    }
+
     /** Stops it for good; it can be inspected, and started again from reset. */
     public Vm stop() {
         machine.stop();
@@ -189,6 +201,7 @@ public final class Vm implements AutoCloseable {
      * Stops vCPUs before they execute the instruction at an address; then {@link #awaitStop} returns.
      *
      * @param virtualAddresses at most 4 where the CPU engine uses debug registers; none removes all
+     * @throws BenchtopException of kind UNSUPPORTED if a program runs (ring 3) and this host's KVM stops none
      */
     public Vm breakpoints(long... virtualAddresses) {
         return machine.whileHeld(() -> {

@@ -1,6 +1,7 @@
 package org.benchtop.system;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Files;
@@ -15,6 +16,7 @@ import org.benchtop.engine.MachineState;
 import org.benchtop.engine.config.MachineSpec;
 import org.benchtop.engine.config.MachineSpecBuilder;
 import org.benchtop.engine.plugin.PluginRegistry;
+import org.benchtop.spi.BenchtopException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -178,5 +180,118 @@ final class BlockMachineTest {
             assertTrue(m.stats().value("d", "read-requests") > 0, "reads");
             assertEquals(0, m.stats().value("d", "errors"));
         }
+    }
+
+    @Test
+    void snapshotsOfARunningMachineFreezeWhatTheDiskHeldAndTheGuestGoesOn() throws Exception {
+        Tools.assume("qemu-img");
+        Files.write(folder.resolve("base.img"), new byte[16 << 20]);
+        MachineSpec spec = guest("diskcheck", "")
+                .iothread("io0")
+                .drive("disk", "file", Map.of("file", "base.img"))
+                .device("virtio-blk-pci", Map.of("drive", "disk", "iothread", "io0"))
+                .build();
+        List<String> layers = List.of("base.img", "one.qcow2", "two.qcow2", "three.qcow2");
+        byte[][] frozen = new byte[layers.size()][];
+        try (Machine m = Machine.create(spec, plugins)) {
+            m.start();
+
+            for (int i = 1; i < layers.size(); i++) {
+                m.snapshotDrive("disk", Path.of(layers.get(i)));
+                frozen[i - 1] = Files.readAllBytes(folder.resolve(layers.get(i - 1)));
+            }
+
+            assertEquals(0, m.awaitExit(SOON).orElseThrow().exitCode(), () -> transcript(m));
+            assertTrue(transcript(m).contains("all data as written"), () -> transcript(m));
+        }
+        for (int i = 0; i < layers.size() - 1; i++) {
+            assertTrue(
+                    java.util.Arrays.equals(frozen[i], Files.readAllBytes(folder.resolve(layers.get(i)))),
+                    layers.get(i) + " has changed after its snapshot");
+        }
+        for (String layer : layers.subList(1, layers.size())) {
+            Tools.run(folder, "qemu-img", "check", "-f", "qcow2", layer);
+        }
+        Tools.run(folder, "qemu-img", "convert", "-f", "qcow2", "-O", "raw", "three.qcow2", "all.img");
+        Cli.Result pattern = Cli.run(folder, "guest", "check-pattern", "all.img");
+        assertEquals(0, pattern.exitCode(), pattern.err());
+    }
+
+    @Test
+    void snapshotThatCannotBeChangesNothing() throws Exception {
+        Files.write(folder.resolve("base.img"), new byte[16 << 20]);
+        Files.write(folder.resolve("there.qcow2"), new byte[3]);
+        MachineSpec spec = guest("diskcheck", "")
+                .drive("disk", "file", Map.of("file", "base.img"))
+                .drive("ram", "memory", Map.of("size", "1MiB"))
+                .device("virtio-blk-pci", Map.of("drive", "disk"))
+                .device("virtio-blk-pci", Map.of("drive", "ram"))
+                .build();
+        try (Machine m = Machine.create(spec, plugins)) {
+            m.start();
+
+            refused(m, "disk", "there.qcow2", "there.qcow2: exists");
+            refused(m, "dsk", "new.qcow2", "drives: disk, ram");
+            refused(m, "ram", "new.qcow2", "not memory");
+            refused(m, "disk", "nowhere/new.qcow2", "no such folder");
+
+            assertTrue(Files.notExists(folder.resolve("new.qcow2")));
+            assertEquals(3, Files.size(folder.resolve("there.qcow2")));
+            assertEquals(0, m.awaitExit(SOON).orElseThrow().exitCode(), () -> transcript(m));
+        }
+    }
+
+    private static void refused(Machine machine, String drive, String overlay, String reason) {
+        BenchtopException refusal =
+                assertThrows(BenchtopException.class, () -> machine.snapshotDrive(drive, Path.of(overlay)));
+        assertTrue(refusal.getMessage().contains(reason), refusal.getMessage());
+    }
+
+    @Test
+    void pausesAndResetsInFullFlightLoseNothingOnSeveralIothreads() throws Exception {
+        MachineSpec spec = guest("diskbench", "rw=randrw numjobs=2 iodepth=32 runtime=1")
+                .cpus(2)
+                .iothread("io0")
+                .iothread("io1")
+                .drive("img", "file", Map.of("file", "disk.img", "size", "16MiB", "create", true))
+                .drive("d", "fault", Map.of("drive", "img", "rules", List.of(Map.of("delay", "200us", "every", 7))))
+                .device(
+                        "virtio-blk-pci",
+                        Map.of(
+                                "drive",
+                                "d",
+                                "queues",
+                                2,
+                                "iothread-vq-mapping",
+                                List.of(
+                                        Map.of("iothread", "io1", "vqs", List.of(0)),
+                                        Map.of("iothread", "io0", "vqs", List.of(1)))))
+                .build();
+        try (Machine m = Machine.create(spec, plugins)) {
+            m.start();
+            for (int round = 0; round < 40; round++) {
+                if (round % 8 == 7) {
+                    m.reset();
+                }
+                m.pause();
+                long standing = completed(m);
+                if (round % 8 == 3) {
+                    m.reset();
+                }
+                assertEquals(standing, completed(m), "requests completed in a paused machine");
+                // Also if the guest has come to its end meanwhile.
+                m.start();
+            }
+
+            MachineExit exit = m.awaitExit(SOON).orElseThrow();
+
+            assertEquals(0, exit.exitCode(), () -> transcript(m));
+            assertTrue(m.stats().value("d", "read-requests") > 0, "reads");
+            assertEquals(0, m.stats().value("d", "errors"));
+        }
+    }
+
+    private static long completed(Machine machine) {
+        return machine.stats().value("d", "read-requests") + machine.stats().value("d", "write-requests");
     }
 }
