@@ -188,6 +188,11 @@ class EntryContext implements DeviceContext, BlockContext, ChardevContext, AutoC
     }
 
     @Override
+    public void installHypervisor(org.benchtop.spi.cpu.Hypervisor hypervisor) {
+        owned(machine.installHypervisor(id, hypervisor));
+    }
+
+    @Override
     public IoEvent ioEvent(AddressSpace space, long address, IoEventMatch match, Doorbell doorbell) {
         return owned(machine.addIoEvent(space, address, match, doorbell));
     }

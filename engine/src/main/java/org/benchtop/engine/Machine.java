@@ -47,6 +47,7 @@ import org.benchtop.spi.chardev.Chardev;
 import org.benchtop.spi.cpu.CpuHost;
 import org.benchtop.spi.cpu.CpuVm;
 import org.benchtop.spi.cpu.CpuVmFeatures;
+import org.benchtop.spi.cpu.Hypervisor;
 import org.benchtop.spi.cpu.SpecialRegisters;
 import org.benchtop.spi.cpu.Vcpu;
 import org.benchtop.spi.cpu.VcpuExit;
@@ -94,6 +95,7 @@ public final class Machine implements AutoCloseable {
     private volatile CompletableFuture<MachineExit> exit = new CompletableFuture<>();
     private volatile @Nullable IrqChip irqChip;
     private volatile @Nullable VcpuMmio vcpuMmio;
+    private volatile @Nullable Hypervisor hypervisor;
     private volatile @Nullable DebugStop debugStop;
     private volatile @Nullable String pauseReason;
     /** How often the machine was started or resumed, so that a late request to pause does not hit the next run. */
@@ -824,6 +826,21 @@ public final class Machine implements AutoCloseable {
         return () -> vcpuMmio = null;
     }
 
+    AutoCloseable installHypervisor(String owner, Hypervisor offered) {
+        if (!parts.vm().features().hypercalls()) {
+            throw BenchtopException.of(
+                    ErrorKind.UNSUPPORTED,
+                    owner + " needs a CPU engine that passes hypercalls on: " + accelerator()
+                            + " does not; accel: soft does");
+        }
+        if (hypervisor != null) {
+            throw BenchtopException.config(
+                    owner + " cannot offer a hypervisor interface: machine " + name() + " has a device that does");
+        }
+        hypervisor = offered;
+        return () -> hypervisor = null;
+    }
+
     IoEvent addIoEvent(AddressSpace space, long address, IoEventMatch match, Doorbell doorbell) {
         Optional<AutoCloseable> taken = parts.vm().addIoEvent(space, address, match, doorbell);
         if (taken.isPresent()) {
@@ -946,13 +963,29 @@ public final class Machine implements AutoCloseable {
         }
 
         @Override
+        public long hypercall(int vcpu, long[] registers, boolean longMode, int privilegeLevel) {
+            Hypervisor installed = hypervisor;
+            return installed == null
+                    ? CpuHost.super.hypercall(vcpu, registers, longMode, privilegeLevel)
+                    : installed.hypercall(vcpu, registers, longMode, privilegeLevel);
+        }
+
+        @Override
+        public boolean cpuid(int vcpu, int leaf, int[] registers) {
+            Hypervisor installed = hypervisor;
+            return installed != null && installed.cpuid(vcpu, leaf, registers);
+        }
+
+        @Override
         public OptionalLong readMsr(int vcpu, int msr) {
-            return OptionalLong.empty();
+            Hypervisor installed = hypervisor;
+            return installed == null ? OptionalLong.empty() : installed.readMsr(vcpu, msr);
         }
 
         @Override
         public boolean writeMsr(int vcpu, int msr, long value) {
-            return false;
+            Hypervisor installed = hypervisor;
+            return installed != null && installed.writeMsr(vcpu, msr, value);
         }
 
         @Override

@@ -78,6 +78,8 @@ public final class Cpu {
 
     /** General registers by number; {@link Insn#NO_REGISTER} is always zero. */
     public final long[] r = new long[17];
+    /** What a hypervisor interface answers to CPUID. */
+    final int[] cpuidAnswer = new int[4];
 
     /** Offset of the instruction that is executed next; valid between blocks and where a handler needs it. */
     public long rip;

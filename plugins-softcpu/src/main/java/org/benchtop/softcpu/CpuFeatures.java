@@ -293,7 +293,9 @@ public final class CpuFeatures {
         int leaf = (int) c.r[Cpu.RAX];
         int index = (int) c.r[Cpu.RCX];
         if (leaf >= 0x4000_0000 && leaf < 0x4001_0000) {
-            if (leaf == 0x4000_0000 && has(HYPERVISOR)) {
+            if (has(HYPERVISOR) && c.vm.host().cpuid(c.index, leaf, c.cpuidAnswer)) {
+                result(c, c.cpuidAnswer[0], c.cpuidAnswer[1], c.cpuidAnswer[2], c.cpuidAnswer[3]);
+            } else if (leaf == 0x4000_0000 && has(HYPERVISOR)) {
                 result(c, 0x4000_0000, chars(HYPERVISOR_NAME, 0), chars(HYPERVISOR_NAME, 4), chars(HYPERVISOR_NAME, 8));
             } else {
                 result(c, 0, 0, 0, 0);

@@ -49,7 +49,7 @@ final class Msrs {
         if (value.isPresent()) {
             return value.getAsLong();
         }
-        OptionalLong other = c.vm.host().readMsr(c.index, index);
+        OptionalLong other = c.vm.readMsr(c, index);
         if (other.isEmpty()) {
             throw c.gp();
         }
@@ -58,7 +58,7 @@ final class Msrs {
 
     static void write(Cpu c, int index, long value) {
         Boolean known = set(c, index, value);
-        if (known == null ? !c.vm.host().writeMsr(c.index, index, value) : !known) {
+        if (known == null ? !c.vm.writeMsr(c, index, value) : !known) {
             throw c.gp();
         }
     }

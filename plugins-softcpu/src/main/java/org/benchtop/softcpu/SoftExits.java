@@ -17,8 +17,19 @@ final class SoftExits {
     static final int DEBUG = 7;
     static final int SHUTDOWN = 8;
     static final int FAILED = 9;
+    static final int HYPERCALL = 10;
     private static final String[] NAMES = {
-        "pio-in", "pio-out", "mmio-read", "mmio-write", "hlt", "kick", "interrupt", "debug", "shutdown", "failed",
+        "pio-in",
+        "pio-out",
+        "mmio-read",
+        "mmio-write",
+        "hlt",
+        "kick",
+        "interrupt",
+        "debug",
+        "shutdown",
+        "failed",
+        "hypercall",
     };
 
     private final AtomicLongArray counts = new AtomicLongArray(NAMES.length);

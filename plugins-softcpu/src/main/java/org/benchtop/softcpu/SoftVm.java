@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -97,7 +98,7 @@ final class SoftVm implements CpuVm {
 
     @Override
     public CpuVmFeatures features() {
-        return new CpuVmFeatures(false, false, false, true);
+        return new CpuVmFeatures(false, false, false, true, true);
     }
 
     @Override
@@ -294,6 +295,34 @@ final class SoftVm implements CpuVm {
         c.vcpu.leaveGuest();
         try {
             host.mmioWrite(c.index, gpa, size, value & Cpu.mask(size));
+        } finally {
+            c.vcpu.returnFromDevice();
+        }
+    }
+
+    long hypercall(Cpu c) {
+        c.vcpu.counters().count(SoftExits.HYPERCALL);
+        c.vcpu.leaveGuest();
+        try {
+            return host.hypercall(c.index, c.r, c.codeSize == 8, c.cpl);
+        } finally {
+            c.vcpu.returnFromDevice();
+        }
+    }
+
+    OptionalLong readMsr(Cpu c, int msr) {
+        c.vcpu.leaveGuest();
+        try {
+            return host.readMsr(c.index, msr);
+        } finally {
+            c.vcpu.returnFromDevice();
+        }
+    }
+
+    boolean writeMsr(Cpu c, int msr, long value) {
+        c.vcpu.leaveGuest();
+        try {
+            return host.writeMsr(c.index, msr, value);
         } finally {
             c.vcpu.returnFromDevice();
         }

@@ -439,16 +439,7 @@ final class SystemInsns {
 
     private static void registerGroup7(Cpu c, Insn in) {
         switch (in.modrm) {
-            case 0xc1, 0xd9 ->
-                c.r[Cpu.RAX] = c.vm.host()
-                        .hypercall(
-                                c.index,
-                                c.r[Cpu.RAX],
-                                c.r[Cpu.RBX],
-                                c.r[Cpu.RCX],
-                                c.r[Cpu.RDX],
-                                c.r[Cpu.RSI],
-                                c.r[Cpu.RDI]);
+            case 0xc1, 0xd9 -> c.r[Cpu.RAX] = c.vm.hypercall(c);
             case 0xca, 0xcb -> {
                 if (!c.features.has(CpuFeatures.SMAP) || c.cpl != 0) {
                     throw c.ud();

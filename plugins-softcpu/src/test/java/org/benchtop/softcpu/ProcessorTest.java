@@ -53,6 +53,22 @@ class ProcessorTest {
     }
 
     @Test
+    void hypercallsAndLeavesOfHypervisorsReachTheHost() {
+        longMode();
+        cpu.r[Cpu.RDI] = 5;
+
+        // mov eax, 37; vmcall; mov r8, rax; mov eax, 37; vmmcall; mov r9, rax; mov eax, 0x40000100; cpuid
+        runToHalt(
+                0xb8, 37, 0, 0, 0, 0x0f, 0x01, 0xc1, 0x49, 0x89, 0xc0, 0xb8, 37, 0, 0, 0, 0x0f, 0x01, 0xd9, 0x49, 0x89,
+                0xc1, 0xb8, 0, 1, 0, 0x40, 0x0f, 0xa2, HLT);
+
+        assertEquals(42, cpu.r[8]);
+        assertEquals(42, cpu.r[9]);
+        assertEquals(1, cpu.r[Cpu.RAX]);
+        assertEquals(4, cpu.r[Cpu.RDX]);
+    }
+
+    @Test
     void undefinedOpcodeRaisesInvalidOpcodeAtTheInstruction() {
         longMode();
         gate(6);

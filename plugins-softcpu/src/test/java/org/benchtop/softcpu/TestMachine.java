@@ -66,6 +66,24 @@ final class TestMachine implements AutoCloseable {
         }
 
         @Override
+        public long hypercall(int vcpu, long[] registers, boolean longMode, int privilegeLevel) {
+            return longMode && privilegeLevel == 0
+                    ? registers[Cpu.RAX] + registers[Cpu.RDI]
+                    : CpuHost.super.hypercall(vcpu, registers, longMode, privilegeLevel);
+        }
+
+        @Override
+        public boolean cpuid(int vcpu, int leaf, int[] registers) {
+            if (leaf != 0x4000_0100) {
+                return false;
+            }
+            for (int i = 0; i < 4; i++) {
+                registers[i] = i + 1;
+            }
+            return true;
+        }
+
+        @Override
         public OptionalLong readMsr(int vcpu, int msr) {
             return OptionalLong.empty();
         }

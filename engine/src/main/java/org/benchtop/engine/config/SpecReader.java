@@ -28,12 +28,17 @@ final class SpecReader {
             "netdevs",
             "display",
             "devices",
+            "xen",
             "plugins",
             "on-reboot",
             "on-panic");
 
     private static final List<String> ENTRY_KEYS =
-            List.of("accel", "cpu", "memory", "boot", "drives", "chardevs", "netdevs", "display", "devices");
+            List.of("accel", "cpu", "memory", "boot", "drives", "chardevs", "netdevs", "display", "devices", "xen");
+    private static final String XEN = "xen";
+    /** The device type behind {@link #XEN}. */
+    private static final String XEN_PLATFORM = "xen-platform";
+
     private static final List<String> BOOT_KINDS = List.of("guest", "kernel", "firmware", "flat");
 
     /** The keys with a plain value. */
@@ -369,7 +374,21 @@ final class SpecReader {
         return entries;
     }
 
+    /** The listed devices, behind the one that {@code xen:} stands for: backends look for it when they are attached. */
     private List<EntrySpec> devices(ConfigValue.Mapping root) {
+        List<EntrySpec> devices = new ArrayList<>();
+        find(root, XEN).ifPresent(value -> {
+            if (value instanceof ConfigValue.Mapping mapping) {
+                devices.add(new EntrySpec(XEN_PLATFORM, Optional.of(XEN), mapping, mapping.position()));
+            } else {
+                problems.add(value, "expected options, such as {version: 4.17, mode: hvm}, got " + value.shape());
+            }
+        });
+        devices.addAll(listedDevices(root));
+        return devices;
+    }
+
+    private List<EntrySpec> listedDevices(ConfigValue.Mapping root) {
         Optional<ConfigValue> value = find(root, "devices");
         if (value.isEmpty()) {
             return List.of();

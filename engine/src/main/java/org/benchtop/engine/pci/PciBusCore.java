@@ -2,10 +2,13 @@ package org.benchtop.engine.pci;
 
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.benchtop.engine.bus.RangeMap;
 import org.benchtop.spi.BenchtopException;
@@ -23,6 +26,7 @@ import org.benchtop.spi.pci.PciFunction;
 import org.benchtop.spi.pci.PciFunctionSpec;
 import org.benchtop.spi.pci.PciWindows;
 import org.benchtop.spi.stats.Counter;
+import org.jspecify.annotations.Nullable;
 
 /** Bus 0. Configuration accesses are serialised by the bus. */
 public final class PciBusCore {
@@ -36,6 +40,7 @@ public final class PciBusCore {
     private final TreeMap<Integer, PciFunctionCore> functions = new TreeMap<>();
     private PciBus.IntxRouter router = (device, pin) -> -1;
     private Optional<PciWindows> windows = Optional.empty();
+    private final Set<PciFunctionCore> hidden = new HashSet<>();
 
     /** Registers ioEvents with the CPU engine or the bus. */
     @FunctionalInterface
@@ -97,6 +102,7 @@ public final class PciBusCore {
 
     synchronized void remove(PciFunctionCore function) {
         functions.remove(function.address().devfn(), function);
+        hidden.remove(function);
     }
 
     /** All functions by address. */
@@ -104,9 +110,25 @@ public final class PciBusCore {
         return List.copyOf(functions.values());
     }
 
+    private synchronized void hide(Predicate<PciFunction> wanted) {
+        hidden.clear();
+        for (PciFunctionCore function : functions.values()) {
+            if (wanted.test(function)) {
+                function.guestWrite(PciRegs.COMMAND, 2, 0);
+                hidden.add(function);
+            }
+        }
+    }
+
+    /** The function that the guest sees at an address. */
+    private @Nullable PciFunctionCore visible(int bus, int devfn) {
+        PciFunctionCore function = bus == 0 ? functions.get(devfn) : null;
+        return function == null || hidden.contains(function) ? null : function;
+    }
+
     /** See {@link PciBus#configRead}. */
     public synchronized long configRead(int bus, int devfn, int offset, int size) {
-        PciFunctionCore function = bus == 0 ? functions.get(devfn) : null;
+        PciFunctionCore function = visible(bus, devfn);
         if (function == null || offset < 0 || offset + size > PciRegs.CONFIG_SIZE) {
             return size >= 8 ? -1 : (1L << 8 * size) - 1;
         }
@@ -115,7 +137,7 @@ public final class PciBusCore {
 
     /** See {@link PciBus#configWrite}. */
     public synchronized void configWrite(int bus, int devfn, int offset, int size, long value) {
-        PciFunctionCore function = bus == 0 ? functions.get(devfn) : null;
+        PciFunctionCore function = visible(bus, devfn);
         if (function != null && offset >= 0 && offset + size <= PciRegs.CONFIG_SIZE) {
             function.guestWrite(offset, size, value);
         }
@@ -232,6 +254,11 @@ public final class PciBusCore {
             @Override
             public void intxRouter(IntxRouter value) {
                 PciBusCore.this.router(value);
+            }
+
+            @Override
+            public void hide(Predicate<PciFunction> wanted) {
+                PciBusCore.this.hide(wanted);
             }
 
             @Override

@@ -23,6 +23,9 @@ public final class MachineSchema {
     private static final String NUMBER = "^[+-]?(0x[0-9a-fA-F]+|[0-9][0-9_]*)$|" + VARIABLE;
     private static final String NAME = "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$";
 
+    /** The device that the key {@code xen} stands for. */
+    private static final String XEN_PLATFORM = "xen-platform";
+
     private final PluginRegistry registry;
 
     private MachineSchema(PluginRegistry registry) {
@@ -63,6 +66,11 @@ public final class MachineSchema {
         ObjectNode devices = described(JSON.objectNode(), "what is plugged in, in order");
         devices.put("type", "array").set("items", reference("device"));
         properties.set("devices", devices);
+        for (TypeDescription type : registry.describeAll()) {
+            if (type.kind() == TypeKind.DEVICE && type.name().equals(XEN_PLATFORM)) {
+                properties.set("xen", described(options(type.options()), type.summary()));
+            }
+        }
         ObjectNode definitions = root.putObject("$defs");
         definitions.set("drive", entry(TypeKind.DRIVE, false));
         definitions.set("chardev", entry(TypeKind.CHARDEV, false));

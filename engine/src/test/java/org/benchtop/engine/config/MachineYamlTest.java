@@ -205,7 +205,7 @@ class MachineYamlTest {
             value = {
                 "{boot: none, cpu: {modell: x}} | vm.yaml:1:20 cpu.modell: unknown option \"modell\" of cpu (did you mean \"model\"?)",
                 "{boot: none, drive: {}} | vm.yaml:1:14 drive: unknown key \"drive\" (did you mean \"drives\"?)",
-                "{boot: none, xyzzy: {}} | vm.yaml:1:14 xyzzy: unknown key \"xyzzy\" (known: name, machine, accel, cpus, cpu, memory, boot, iothreads, drives, chardevs, netdevs, display, devices, plugins, on-reboot, on-panic)",
+                "{boot: none, xyzzy: {}} | vm.yaml:1:14 xyzzy: unknown key \"xyzzy\" (known: name, machine, accel, cpus, cpu, memory, boot, iothreads, drives, chardevs, netdevs, display, devices, xen, plugins, on-reboot, on-panic)",
                 "{cpus: 1} | vm.yaml:1:1: missing key \"boot\" ({guest, cmdline}, {kernel, initrd, cmdline}, {firmware}, {flat, load, entry}, {debian: {…}} or none)",
                 "{boot: hello} | vm.yaml:1:8 boot: expected {guest, cmdline}, {kernel, initrd, cmdline}, {firmware}, {flat, load, entry}, {debian: {…}} or none, got \"hello\"",
                 "{boot: {kernle: x}} | vm.yaml:1:8 boot: expected one of guest, kernel, firmware, flat (did you mean \"kernel\"?)",
@@ -229,7 +229,7 @@ class MachineYamlTest {
                 "{boot: none, iothreads: [a, a]} | vm.yaml:1:25 iothreads: \"a\" is there twice",
                 "{boot: none, on-reboot: explode} | vm.yaml:1:25 on-reboot: unknown value \"explode\" (allowed: restart, stop)",
                 "{boot: none, cpu: {features: [avx2]}} | vm.yaml:1:31 cpu.features[0]: expected a feature with its sign, such as +avx2 or -rdrand, got \"avx2\"",
-                "- a | vm.yaml:1:1: expected a map with name, machine, accel, cpus, cpu, memory, boot, iothreads, drives, chardevs, netdevs, display, devices, plugins, on-reboot, on-panic, got a list",
+                "- a | vm.yaml:1:1: expected a map with name, machine, accel, cpus, cpu, memory, boot, iothreads, drives, chardevs, netdevs, display, devices, xen, plugins, on-reboot, on-panic, got a list",
             })
     void mistakesNamePlaceReasonAndWhatIsAllowed(String text, String message) {
         assertEquals(message, error(text));
@@ -246,6 +246,16 @@ class MachineYamlTest {
         assertEquals(
                 List.of("cpus", "boot", "drives.a", "devices"),
                 problems.all().stream().map(ConfigProblem::path).toList());
+    }
+
+    @Test
+    void xenIsShortForAPlatformBeforeAllDevices() {
+        MachineSpec spec = yaml("{boot: none, devices: [{type: xen-console}], xen: {version: 4.17}}")
+                .spec();
+
+        assertEquals(List.of("xen", "xen-console.0"), spec.deviceIds());
+        assertEquals("xen-platform", spec.devices().getFirst().type());
+        assertEquals("4.17", option(spec.devices().getFirst(), "version"));
     }
 
     @Test
@@ -316,7 +326,7 @@ class MachineYamlTest {
                 "cpus={ | --set cpus: not valid YAML while parsing a flow node: expected the node content, but found '<stream end>'",
                 "cpus=0 | --set cpus: 0 is outside 1..255",
                 "cpu=[1] | --set cpu: expected a model or a map with model, features, got a list",
-                "nonsense=1 | --set nonsense: unknown key \"nonsense\" (known: name, machine, accel, cpus, cpu, memory, boot, iothreads, drives, chardevs, netdevs, display, devices, plugins, on-reboot, on-panic)",
+                "nonsense=1 | --set nonsense: unknown key \"nonsense\" (known: name, machine, accel, cpus, cpu, memory, boot, iothreads, drives, chardevs, netdevs, display, devices, xen, plugins, on-reboot, on-panic)",
             })
     void wrongSettingsAreExplained(String assignment, String message) {
         BenchtopException e = assertThrows(

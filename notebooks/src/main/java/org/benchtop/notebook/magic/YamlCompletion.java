@@ -102,7 +102,8 @@ final class YamlCompletion {
     }
 
     private static List<String> topKeys() {
-        return List.of("accel", "boot", "chardevs", "cpu", "devices", "drives", "iothreads", "memory", "netdevs");
+        return List.of(
+                "accel", "boot", "chardevs", "cpu", "devices", "drives", "iothreads", "memory", "netdevs", "xen");
     }
 
     @SafeVarargs

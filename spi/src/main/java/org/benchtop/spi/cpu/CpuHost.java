@@ -23,6 +23,25 @@ public interface CpuHost {
     /** A hypercall that the engine passes on; the result goes to RAX. */
     long hypercall(int vcpu, long number, long a0, long a1, long a2, long a3, long a4);
 
+    /**
+     * A VMCALL with all general registers, from engines that have them at hand; others use the method above.
+     *
+     * @see Hypervisor#hypercall
+     */
+    default long hypercall(int vcpu, long[] registers, boolean longMode, int privilegeLevel) {
+        // The registers of KVM's own calls (RAX; RBX, RCX, RDX, RSI), by their encoding.
+        return hypercall(vcpu, registers[0], registers[3], registers[1], registers[2], registers[6], registers[7]);
+    }
+
+    /**
+     * A CPUID leaf from 0x40000000 to 0x4000ffff; false where the engine's own answer holds.
+     *
+     * @see Hypervisor#cpuid
+     */
+    default boolean cpuid(int vcpu, int leaf, int[] registers) {
+        return false;
+    }
+
     /** A read of an MSR that the engine does not know; empty injects #GP. */
     java.util.OptionalLong readMsr(int vcpu, int msr);
 

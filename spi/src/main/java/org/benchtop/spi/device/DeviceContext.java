@@ -52,6 +52,16 @@ public interface DeviceContext extends CreateContext {
     /** Makes this device the machine's interrupt controllers, where the CPU engine has none. Before other devices. */
     void installIrqChip(IrqChip chip);
 
+    /**
+     * Makes this device the paravirtual interface of the machine.
+     *
+     * @throws org.benchtop.spi.BenchtopException if there is one already, or the CPU engine does not pass hypercalls on
+     */
+    default void installHypervisor(org.benchtop.spi.cpu.Hypervisor hypervisor) {
+        throw org.benchtop.spi.BenchtopException.of(
+                org.benchtop.spi.ErrorKind.UNSUPPORTED, "this machine has no place for a hypervisor interface");
+    }
+
     /** Rings a doorbell for matching guest writes. */
     IoEvent ioEvent(AddressSpace space, long address, IoEventMatch match, Doorbell doorbell);
 

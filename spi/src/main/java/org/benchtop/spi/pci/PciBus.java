@@ -10,6 +10,15 @@ public interface PciBus {
     /** All functions, by address. */
     List<PciFunction> functions();
 
+    /**
+     * Hides the functions that match from the guest, and shows those again that an earlier call has hidden: nothing of them
+     * is decoded and no device seems to be there. For devices that a guest may unplug.
+     */
+    default void hide(java.util.function.Predicate<PciFunction> hidden) {
+        throw org.benchtop.spi.BenchtopException.of(
+                org.benchtop.spi.ErrorKind.UNSUPPORTED, "functions of this PCI bus cannot be hidden");
+    }
+
     /** A guest access to configuration space (mechanism #1 or ECAM): all ones where no function is. */
     long configRead(int bus, int devfn, int offset, int size);
 

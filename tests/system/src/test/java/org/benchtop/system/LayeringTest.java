@@ -25,6 +25,7 @@ class LayeringTest {
         "org.benchtop.virtio..",
         "org.benchtop.ide..",
         "org.benchtop.scsi..",
+        "org.benchtop.xen..",
         "org.benchtop.softcpu..",
         "org.benchtop.guests..",
         "org.benchtop.bench..",
@@ -62,6 +63,9 @@ class LayeringTest {
 
     @ArchTest
     static final ArchRule scsiDevicesKnowOnlyTheSpi = onlySpiBelow("org.benchtop.scsi..");
+
+    @ArchTest
+    static final ArchRule xenKnowsOnlyTheSpi = onlySpiBelow("org.benchtop.xen..");
 
     @ArchTest
     static final ArchRule softwareCpuKnowsOnlyTheSpi = onlySpiBelow("org.benchtop.softcpu..");

@@ -15,6 +15,7 @@ import org.benchtop.spi.bus.MmioDevice;
 import org.benchtop.spi.bus.PioDevice;
 import org.benchtop.spi.bus.VcpuMmio;
 import org.benchtop.spi.chardev.Chardev;
+import org.benchtop.spi.cpu.Hypervisor;
 import org.benchtop.spi.device.DeviceContext;
 import org.benchtop.spi.event.Doorbell;
 import org.benchtop.spi.event.EventLoop;
@@ -58,6 +59,9 @@ public final class FakeDeviceContext implements DeviceContext {
 
         @Nullable
         VcpuMmio vcpuMmio;
+
+        @Nullable
+        Hypervisor hypervisor;
 
         Shared(FakeGuestMemory memory) {
             this.memory = memory;
@@ -297,6 +301,19 @@ public final class FakeDeviceContext implements DeviceContext {
             throw BenchtopException.config("another device answers for single vCPUs already");
         }
         shared.vcpuMmio = device;
+    }
+
+    @Override
+    public void installHypervisor(Hypervisor hypervisor) {
+        if (shared.hypervisor != null) {
+            throw BenchtopException.config("another device offers a hypervisor interface already");
+        }
+        shared.hypervisor = hypervisor;
+    }
+
+    /** What {@link #installHypervisor} got. */
+    public Hypervisor hypervisor() {
+        return java.util.Objects.requireNonNull(shared.hypervisor, "no device offers a hypervisor interface");
     }
 
     /** A load by one vCPU: what {@link #vcpuMmio} registered answers first. */

@@ -22,6 +22,7 @@ import org.benchtop.spi.pci.PciWindows;
  * ports 0xc000…0xffff, at 0xe0000000…0xfebfffff and at 0x800000000 on.
  */
 public final class FakePciBus implements PciBus {
+    private volatile java.util.function.Predicate<PciFunction> hidden = function -> false;
     private static final PciWindows DEFAULT_WINDOWS =
             new PciWindows(0xc000, 0x4000, 0xe000_0000L, 0x1ec0_0000L, 0x8_0000_0000L, 0x8_0000_0000L);
 
@@ -91,7 +92,7 @@ public final class FakePciBus implements PciBus {
     @Override
     public long configRead(int bus, int devfn, int offset, int size) {
         FakePciFunction function = at(bus, devfn);
-        if (function == null || offset < 0 || offset + size > 256) {
+        if (function == null || hidden.test(function) || offset < 0 || offset + size > 256) {
             return FakeBus.mask(size);
         }
         if (offset % size != 0 || size > 4) {
@@ -123,6 +124,11 @@ public final class FakePciBus implements PciBus {
     public void intxRouter(IntxRouter newRouter) {
         router = newRouter;
         intxRoutesChanged();
+    }
+
+    @Override
+    public synchronized void hide(java.util.function.Predicate<PciFunction> wanted) {
+        hidden = wanted;
     }
 
     @Override

@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.xen;
+
+import org.jspecify.annotations.NullMarked;

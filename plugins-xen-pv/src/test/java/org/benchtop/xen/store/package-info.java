@@ -1,0 +1,4 @@
+@NullMarked
+package org.benchtop.xen.store;
+
+import org.jspecify.annotations.NullMarked;
