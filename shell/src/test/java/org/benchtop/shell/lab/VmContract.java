@@ -386,6 +386,46 @@ abstract class VmContract {
     }
 
     @Test
+    void queuesShowRequestsInFlight() throws InterruptedException {
+        Vm vm = boot("""
+                name: slow
+                accel: ENGINE
+                memory: 64MiB
+                boot: { guest: diskbench, cmdline: rw=read bs=4096 iodepth=2 runtime=60 }
+                drives:
+                  disk0: { type: null, size: 4MiB, latency: 1s }
+                devices:
+                  - { type: virtio-blk-pci, drive: disk0 }
+                """);
+        long deadline = System.nanoTime() + LONG.toNanos();
+        QueueState queue = vm.queues().get(0);
+        while (queue.pending().size() < 2 && System.nanoTime() < deadline) {
+            Thread.sleep(5);
+            queue = vm.queues().get(0);
+        }
+
+        assertEquals(2, queue.pending().size(), queue.toString());
+        assertTrue(queue.pending().get(0).containsKey("head"), queue.toString());
+        assertTrue(queue.toString().contains("head"), queue.toString());
+    }
+
+    @Test
+    void ratesAreThoseSinceTheLookBefore() throws InterruptedException {
+        Vm vm = Lab.machine(HELLO.replace("ENGINE", engine));
+        StatsView first = vm.stats();
+        vm.start();
+        vm.awaitExit(LONG);
+
+        StatsView second = vm.stats();
+
+        long bytes = second.value("isa-serial.0", "tx-bytes") - first.value("isa-serial.0", "tx-bytes");
+        assertTrue(Double.isNaN(first.rate("isa-serial.0", "tx-bytes")), first.toString());
+        assertTrue(bytes > 0, second.toString());
+        assertEquals(bytes / second.seconds(), second.rate("isa-serial.0", "tx-bytes"), 1e-6);
+        assertTrue(second.toString().contains("/s"), second.toString());
+    }
+
+    @Test
     void lambdaRunsInTheGuest() throws InterruptedException {
         Vm vm = boot(guest("answer", Programs::answer));
 
